@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # Backs up a filled database, restores it beside the original, and compares the copy with the original: rows and hashes of
-# every table, and the answers of a server. Finally it damages the copy in two ways: the
-# comparison of the rows must find a changed row, and that of the answers a lost model. It
-# uses a private PostgreSQL.
+# every table, and the answers of a server. Finally it damages the copy in two ways. The comparison of the rows must find a
+# changed row, and the comparison of the answers must find a lost model. The script uses a private PostgreSQL.
 #
 #   make backup-drill
 set -Euo pipefail

@@ -25,15 +25,15 @@ type child struct {
 	file    *message
 }
 
-// measure ends this process with the signal or exit code of the program. It returns only if the program could not be
-// started.
+// measure runs and measures the program, and then ends this process with the signal or exit code of the program. It
+// returns only if the program could not be started.
 func measure(path string, command []string, file *message) {
 	if c, err := start(path, command, file); err == nil {
 		exitLike(c.wait())
 	}
 }
 
-// start returns an error only if the program could not be started.
+// start starts the program and takes the first reading. It returns an error only if the program could not be started.
 func start(path string, command []string, file *message) (*child, error) {
 	runtime.LockOSThread() // Pdeathsig depends on the thread that forks
 	runtime.GOMAXPROCS(1)
@@ -68,8 +68,8 @@ func openMeter() (*meter, error) {
 // shorter interval loses less of the run after such a kill, and writes more often.
 const draftEvery = 10 * time.Second
 
-// wait returns when the program has ended. Other processes may still run; the kernel kills them when the wrapper exits
-// as PID 1, and otherwise gives them another parent.
+// wait measures until the program has ended, and returns its status. Other processes may still run. The kernel kills them
+// when the wrapper exits as PID 1, and otherwise gives them another parent.
 func (c *child) wait() syscall.WaitStatus {
 	started, drafted := time.Now(), time.Now()
 	cpu := ownCPU()
@@ -100,7 +100,7 @@ func (c *child) wait() syscall.WaitStatus {
 	}
 }
 
-// hasEnded reports whether the program is one of the reaped processes.
+// reap reaps all ended processes. hasEnded reports whether the program is one of them, and status is then its status.
 func (c *child) reap() (status syscall.WaitStatus, hasEnded bool) {
 	for {
 		var s syscall.WaitStatus
@@ -122,7 +122,7 @@ func (c *child) sample() error {
 	return c.meter.sample()
 }
 
-// A failed draft does not end the measurement.
+// draft writes a draft. It always returns nil, because a failed draft does not end the measurement.
 func (c *child) draft() error {
 	if c.meter != nil {
 		_ = c.file.draft(c.meter.report())
@@ -155,7 +155,7 @@ func (c *child) protect(f func() error) {
 	}
 }
 
-// ownCPU returns 0 if the CPU time is unknown.
+// ownCPU returns the CPU time that the wrapper itself has used, or 0 if it is unknown.
 func ownCPU() time.Duration {
 	var r syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &r) != nil {

@@ -54,7 +54,7 @@ func newGroup(t *testing.T) group {
 	return g
 }
 
-// The returned command enters the group and then executes `command`.
+// enter returns a command that enters the group and then executes `command`.
 func (g group) enter(command ...string) []string {
 	script := ""
 	for _, dir := range g.dirs {

@@ -80,8 +80,8 @@ func main() {
 	os.Exit(exitNoExec)
 }
 
-// parse returns no command if there is none. If a flag is invalid, file is nil and the command after -- runs without
-// measurement.
+// parse returns the command to run, and the file for its message. The command is empty if the arguments contain none. If
+// a flag is invalid, file is nil, and the command after -- runs without measurement.
 func parse(args []string) (command []string, file *message) {
 	flags := flag.NewFlagSet("loadaware-peak", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
@@ -98,7 +98,7 @@ func parse(args []string) (command []string, file *message) {
 	return flags.Args(), &message{path: cmp.Or(chosen, defaultFile), create: chosen != ""}
 }
 
-// run does not measure if file is nil. It returns only if the command cannot be started at all.
+// run runs the command, and measures it unless file is nil. It returns only if the command cannot be started at all.
 func run(path string, command []string, file *message) error {
 	if file != nil {
 		measure(path, command, file)
@@ -106,7 +106,7 @@ func run(path string, command []string, file *message) error {
 	return syscall.Exec(path, command, os.Environ())
 }
 
-// Like execvp(3), lookup accepts relative folders of PATH.
+// lookup returns the path of a command. Like execvp(3), it accepts relative folders of PATH.
 func lookup(name string) (string, error) {
 	path, err := exec.LookPath(name)
 	if errors.Is(err, exec.ErrDot) {
@@ -118,7 +118,7 @@ func lookup(name string) (string, error) {
 	return path, err
 }
 
-// The copy is executable by all users and replaces an earlier one atomically.
+// install copies this program into a folder. The copy is executable by all users, and replaces an earlier one atomically.
 func install(dir string) error {
 	self, err := os.Executable()
 	if err != nil {

@@ -58,7 +58,7 @@ func (m *meter) sample() error {
 	return nil
 }
 
-// `at` is the time of the reading since the start.
+// add adds a reading. The argument `at` is the time of the reading since the start.
 func (m *meter) add(at time.Duration, r cgroup.Reading) {
 	top := r.WorkingSet()
 	m.sampled = max(m.sampled, top)

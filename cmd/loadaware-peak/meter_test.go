@@ -11,7 +11,7 @@ import (
 	"github.com/loadaware/loadaware/internal/cgroup"
 )
 
-// The readings are 100 ms apart. The first one precedes the program.
+// measured returns the report of a meter with these readings. They are 100 ms apart, and the first one precedes the program.
 func measured(readings ...cgroup.Reading) report {
 	m := &meter{first: readings[0], last: readings[0], series: newSeries()}
 	for i, r := range readings[1:] {

@@ -39,14 +39,14 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// The output is the standard output, followed by the standard error.
+// result is how a command ended. Its output is the standard output, followed by the standard error.
 type result struct {
 	status syscall.WaitStatus
 	output string
 }
 
-// runCommand waits for one more line "ready" of the command before each signal, because the kernel drops a signal while
-// one of the same kind is pending.
+// runCommand runs a command, sends it the signals, and returns its result. Before each signal it waits for one more line
+// "ready" of the command, because the kernel drops a signal while one of the same kind is pending.
 func runCommand(t *testing.T, input string, signals []syscall.Signal, command ...string) result {
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Stdin = strings.NewReader(input)

@@ -79,7 +79,7 @@ func comma(text []byte, i int) []byte {
 
 func integer(n int64) string { return strconv.FormatInt(n, 10) }
 
-// decimal rounds to the given decimal places and omits trailing zeros.
+// decimal formats a number with at most `places` decimal places, and without trailing zeros.
 func decimal(f float64, places int) string {
 	scale := 1.0
 	for range places {

@@ -35,7 +35,7 @@ func newSeries() *series {
 	return &series{step: firstStep, slots: make([]slot, 0, maxPoints)}
 }
 
-// Points must be in time order.
+// add adds a point. Points must be added in time order.
 func (s *series) add(p point) {
 	for p.at >= maxPoints*s.step {
 		s.slots = mergePairs(s.slots)
@@ -49,7 +49,7 @@ func (s *series) add(p point) {
 	s.last = p
 }
 
-// `next` is the point that is being added.
+// open completes the last slot and appends an empty one. The argument `next` is the point that is being added.
 func (s *series) open(next point) {
 	n := len(s.slots)
 	begin := time.Duration(n) * s.step
@@ -63,7 +63,7 @@ func (s *series) open(next point) {
 	s.slots = append(s.slots, slot{memory: memory})
 }
 
-// `at` is a time between the last point and the point `next`.
+// interpolateCPU returns the CPU time at `at`, a time between the last point and the point `next`.
 func (s *series) interpolateCPU(next point, at time.Duration) time.Duration {
 	if next.at <= s.last.at {
 		return next.cpu
@@ -88,7 +88,7 @@ func (s *series) cores() []float64 {
 	return cores
 }
 
-// mergePairs overwrites its argument.
+// mergePairs merges each pair of slots into one slot, and returns the merged slots. It overwrites its argument.
 func mergePairs(slots []slot) []slot {
 	half := slots[:(len(slots)+1)/2]
 	for i := range half {
@@ -102,7 +102,7 @@ func mergePairs(slots []slot) []slot {
 	return half
 }
 
-// downsample returns a copy. The number of points must be 1 or more.
+// downsample returns a copy of the series with at most `points` points, which must be 1 or more.
 func (s *series) downsample(points int) *series {
 	fewer := &series{step: s.step, slots: append([]slot(nil), s.slots...), last: s.last}
 	for len(fewer.slots) > points {

@@ -66,7 +66,8 @@ func (t *tree) parents() (map[int]int, error) {
 	return parents, nil
 }
 
-// isDescendant limits the number of steps, because the table is not an atomic snapshot and can have a cycle.
+// isDescendant reports whether a process descends from this one. It limits the number of steps, because the table of
+// parents is not an atomic snapshot and can have a cycle.
 func (t *tree) isDescendant(pid int, parents map[int]int) bool {
 	for range len(parents) {
 		if pid = parents[pid]; pid == t.self {
@@ -76,7 +77,7 @@ func (t *tree) isDescendant(pid int, parents map[int]int) bool {
 	return false
 }
 
-// The fields of /proc/PID/stat after the name: state, parent and so on.
+// stat returns the fields of /proc/PID/stat after the name of the process: state, parent and so on.
 func (t *tree) stat(pid int) [][]byte {
 	text := t.file(pid, "stat")
 	return bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
@@ -85,7 +86,8 @@ func (t *tree) stat(pid int) [][]byte {
 // ticksPerSecond is USER_HZ, which is 100 on every architecture that Go supports.
 const ticksPerSecond = 100
 
-// The memory is in bytes. The CPU time includes that of reaped children (proc_pid_stat(5), fields 14 to 17).
+// process returns the memory, in bytes, and the CPU time of a process. The CPU time includes that of reaped children
+// (proc_pid_stat(5), fields 14 to 17).
 func (t *tree) process(pid int) (memory int64, cpu time.Duration) {
 	if words := t.stat(pid); len(words) > 14 {
 		for _, ticks := range words[11:15] {
@@ -101,7 +103,8 @@ func (t *tree) process(pid int) (memory int64, cpu time.Duration) {
 	return memory, cpu
 }
 
-// file returns the first 4 KiB, or nothing if the process has ended. The result is valid until the next call.
+// file returns the first 4 KiB of a file of a process, or nothing if the process has ended. The result is valid until the
+// next call.
 func (t *tree) file(pid int, name string) []byte {
 	file, err := os.Open("/proc/" + strconv.Itoa(pid) + "/" + name)
 	if err != nil {

@@ -26,8 +26,8 @@ stored, and no server is needed. --map and --unit read a CSV with other column n
 
 The wastage is divided by cause (kills: the whole allocation of killed tries; cold start: a
 success that was sized without a model of its task, except a retry at the cap; cap: any
-other success at the cap or above it; margin: any other success) and by the position of the run in the
-history of its task (1, 2-5, 6-32, later).
+other success at the cap or above it; margin: any other success) and by the position of the
+run in the history of its task (1, 2-5, 6-32, later).
 
 --risk, --floor, --cap, --max-lifts and --bins are the settings of loadaware's own policy,
 as in loadaware whatif.`

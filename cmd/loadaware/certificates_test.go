@@ -45,7 +45,7 @@ func newAuthority(t *testing.T, name string) *authority {
 	return &authority{t, cert, key}
 }
 
-// The certificate is for 127.0.0.1. `from` and `to` are relative to the present time.
+// sign returns a certificate for 127.0.0.1. It is valid from the present time plus `from` to the present time plus `to`.
 func (a *authority) sign(serial int64, from, to time.Duration) tls.Certificate {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(a.t, err)
@@ -80,7 +80,7 @@ func writePEM(t *testing.T, name, kind string, der []byte) {
 	require.NoError(t, os.Rename(name+".new", name))
 }
 
-// The file ca does not exist yet.
+// newTLSFiles writes a certificate and its key to files of a new folder. The file ca does not exist yet.
 func newTLSFiles(t *testing.T, pair tls.Certificate) tlsFiles {
 	dir := t.TempDir()
 	f := tlsFiles{filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key"), filepath.Join(dir, "ca.crt")}

@@ -23,7 +23,7 @@ import (
 	"github.com/loadaware/loadaware/migrations"
 )
 
-// The database has a task with a model.
+// startDeployment starts a server whose database has a task with a model.
 func startDeployment(t *testing.T) (dsn string, server *process) {
 	dsn = pgtest.Migrated(t)
 	server = startServer(t, []string{"DATABASE_URL=" + dsn, onlyRequested})
@@ -251,7 +251,7 @@ func TestDoctorOfDataFolderInUse(t *testing.T) {
 	awaitNoFinding("--addr", "127.0.0.1:0") // PostgreSQL stops a moment after the server
 }
 
-// The user calls the doctor without settings after `make run`.
+// The user calls the doctor without settings while a server runs, as after `make run`.
 func TestDoctorWithoutSettingsChecksRunningServer(t *testing.T) {
 	server := startServer(t, database(t))
 	absent := filepath.Join(t.TempDir(), "none")

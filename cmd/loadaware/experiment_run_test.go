@@ -14,7 +14,7 @@ import (
 	"github.com/loadaware/loadaware/internal/pglocal/pgtest"
 )
 
-// Half of the runs use more than 4 GB.
+// fortyRuns returns a history of 40 runs as CSV. Half of the runs use more than 4 GB.
 func fortyRuns() string {
 	var text strings.Builder
 	text.WriteString("dag_id,task_id,run_id,started_at,duration_s,memory_requested_bytes,memory_max_bytes,feature.rows\n")

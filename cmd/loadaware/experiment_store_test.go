@@ -14,10 +14,10 @@ import (
 	"github.com/loadaware/loadaware/internal/pglocal"
 )
 
-// shortRun reads the rows from standard input.
+// shortRun is a command that runs a short experiment on the rows of the standard input.
 var shortRun = []string{"experiment", "run", "--trace", "-", "--families", "final", "--seeds", "1", "--bins", "a=4,20"}
 
-// run, list, show and export get the URL of the server or the folder; compare gets the URL only.
+// The commands run, list, show and export get the URL of the server or the folder. The command compare gets the URL only.
 func TestExperimentsWhileServerUsesDataFolder(t *testing.T) {
 	dir := dataFolder(t)
 	server := startServer(t, nil, "--data", dir)

@@ -73,7 +73,7 @@ type importFlags struct {
 
 const trainHelp = "train every imported task on the server and wait for the results; without --train the server trains the tasks by itself within seconds"
 
-// `items` says what a batch contains, such as rows.
+// newImportFlags defines the flags that all imports share. The argument `items` says what a batch contains, such as rows.
 func newImportFlags(cmd *cli.Command, items string) importFlags {
 	return importFlags{
 		dryRun: cmd.Bool("dry-run", false, "read and check, but send nothing"),

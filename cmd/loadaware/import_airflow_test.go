@@ -31,7 +31,7 @@ type fakeAirflow struct {
 	denied      bool // returns 403 instead of the list of task instances
 }
 
-// The first run starts at firstStart, and the others follow hourly.
+// firstStart is the start of the first run of a fakeAirflow. The other runs follow hourly.
 const firstStart = "2025-03-01T06:00:00Z"
 
 func startFakeAirflow(t *testing.T, runs int) *fakeAirflow {

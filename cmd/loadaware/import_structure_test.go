@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The expected ends are in seconds.
+// forecastEnds returns the end of each task in the forecast of a DAG, in seconds since the start of the run.
 func forecastEnds(t *testing.T, url, dag string) map[string]float64 {
 	response, err := http.Get(url + "/dags/" + dag + "/forecast")
 	require.NoError(t, err)

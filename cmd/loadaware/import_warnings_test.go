@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// One peak is in bytes, and the others are in KiB.
+// historyInKiB returns a history as CSV. Its first peak is in bytes, and the peaks of the other `rows` rows are in KiB.
 func historyInKiB(rows int) string {
 	var text strings.Builder
 	text.WriteString("dag_id,task_id,run_id,memory_max_bytes,memory_allocated_bytes\n")

@@ -45,7 +45,8 @@ func launch(t *testing.T, env []string, args ...string) *launchedProcess {
 	return &launchedProcess{p, in}
 }
 
-// The process must end with the exit code of the signal and print the name of the signal.
+// requireEndBy sends a signal. It requires that the process ends with the exit code of the signal, and prints the name of
+// the signal.
 func (l *launchedProcess) requireEndBy(s syscall.Signal) {
 	l.t.Helper()
 	l.signal(s)
@@ -62,7 +63,8 @@ func (l *launchedProcess) requireEndBy(s syscall.Signal) {
 
 var bothSignals = []syscall.Signal{syscall.SIGINT, syscall.SIGTERM}
 
-// The runs of the only task do not overlap. The replay or fit of 30,000 rows takes more than 10 s of CPU time.
+// longHistory returns a history of one task as CSV. Its runs do not overlap. To replay or fit 30,000 rows takes more than
+// 10 s of CPU time.
 func longHistory(rows int) string {
 	var text strings.Builder
 	start := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -116,7 +118,7 @@ func TestComputingCommandsStopOnSignal(t *testing.T) {
 	}
 }
 
-// The server accepts connections and never responds. reached receives one value for each connection.
+// hangingServer starts a server that accepts connections and never responds. reached receives one value for each connection.
 func hangingServer(t *testing.T) (addr string, reached <-chan struct{}) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

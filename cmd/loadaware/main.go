@@ -49,9 +49,9 @@ func main() {
 	os.Exit(runInterruptible(interrupt.Context(httpserver.ErrTerminated), con, os.Args[1:]))
 }
 
-// runInterruptible returns the exit code. After a signal it waits 0.7 s for a command without its own shutdown, and
-// longer only for a migration. Then the process exits, even during a computation: nothing is lost, because all
-// acknowledged reports are stored.
+// runInterruptible runs a command and returns the exit code. After a signal it waits up to 0.7 s for a command without its
+// own shutdown, and longer only for a migration. Then the process exits, even during a computation. Nothing is lost,
+// because all acknowledged reports are stored.
 func runInterruptible(ctx context.Context, con cli.Console, args []string) int {
 	if stopsByItself(args) {
 		return run(ctx, con, args)
@@ -67,6 +67,7 @@ func stopsByItself(args []string) bool {
 	return len(args) > 0 && (args[0] == "serve" || args[0] == "train" && app.IsSupervised())
 }
 
+// run runs a command, prints its error, and returns the exit code.
 func run(ctx context.Context, con cli.Console, args []string) int {
 	err := dispatch(ctx, con, args)
 	if i := interrupt.Of(ctx); i != nil && err != nil && !stopsByItself(args) {

@@ -12,7 +12,7 @@ import (
 	"github.com/loadaware/loadaware/internal/backtest/growth"
 )
 
-// The memory of each run grows linearly for half an hour.
+// rampSeries returns the usage series of runs as CSV. The memory of each run grows linearly for half an hour.
 func rampSeries(runs int) string {
 	var text strings.Builder
 	text.WriteString("dag_id,task_id,run_id,seconds,memory_bytes,cpu_cores\n")

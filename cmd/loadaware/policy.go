@@ -36,8 +36,8 @@ func newPolicyFlags(cmd *cli.Command) *policyFlags {
 	f := &policyFlags{
 		Command:      cmd,
 		mode:         cmd.String("mode", "", "enforce, shadow (only report what would be granted) or off"),
-		floor:        cmd.String("floor", "", "smallest grant of the scope, such as 1Gi; none removes it"),
-		cap:          cmd.String("cap", "", "largest grant of the scope, such as 384Gi; none removes it"),
+		floor:        cmd.String("floor", "", "smallest grant of the task, such as 1Gi; none removes it"),
+		cap:          cmd.String("cap", "", "largest grant of the task, such as 384Gi; none removes it"),
 		risk:         cmd.Float64("risk-target", 0, "accepted probability that a first try is OOM-killed, 0.0001 to 0.5"),
 		lifts:        cmd.Int("max-lifts", 0, "maximum lifts of one run, 0 to 20"),
 		ratio:        cmd.Float64("limit-ratio", 0, "ratio of limit to request, 1 to 10"),
@@ -202,7 +202,8 @@ func (f *policyFlags) apply(r *api.PolicyRequest) error {
 	return nil
 }
 
-// boundOrNil returns nil for "", and for "none", which `policy get` prints if there is no bound.
+// boundOrNil returns a pointer to a bound. It returns nil for "", and for "none", which `policy get` prints if there is no
+// bound.
 func boundOrNil(text string) *string {
 	if text == "none" {
 		return nil

@@ -23,7 +23,7 @@ func tryOf(task, run string) sizing.TryKey {
 	return sizing.TryKey{TaskKey: sizing.TaskKey{Namespace: "default", DAG: "pricing", Task: task}, RunID: run, MapIndex: sizing.NoMap, Number: 1}
 }
 
-// The pod runs for three minutes and has a peak of 1 GiB + n MiB.
+// podOf returns the pod of a try. The pod runs for three minutes and has a peak of 1 GiB + n MiB.
 func podOf(try sizing.TryKey, n int, at time.Time) prometheustest.Pod {
 	peak := float64(sizing.GiB + sizing.Bytes(n)*sizing.MiB)
 	return prometheustest.Pod{

@@ -105,7 +105,7 @@ func runTimePath(key sizing.TaskKey, query url.Values) string {
 	return "/tasks/" + url.PathEscape(key.DAG) + "/" + url.PathEscape(key.Task) + "/runtime?" + query.Encode()
 }
 
-// allRunTimes omits tasks whose run times the server cannot predict.
+// allRunTimes returns the run times of all tasks of a namespace. It omits tasks whose run times the server cannot predict.
 func allRunTimes(ctx context.Context, server *client.Client, namespace string, query url.Values) ([]api.RunTime, error) {
 	answers := []api.RunTime{}
 	for page := (url.Values{"limit": {"1000"}, "namespace": {namespace}}); ; {

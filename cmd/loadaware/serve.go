@@ -9,11 +9,11 @@ import (
 
 const serveUsage = `[flags]
 
-Serves HTTP until SIGINT, SIGTERM or SIGHUP. After SIGTERM it first
-waits 3 seconds, so that load balancers notice: /readyz returns 503, and all other requests
-are answered. Then, or at once after SIGINT and SIGHUP, it accepts no new requests, finishes
-the current requests within 10 seconds, and stores queued receipts. A second signal stops it at
-once: reports that were answered are stored, receipts that are still queued are lost.`
+Serves HTTP until SIGINT, SIGTERM or SIGHUP. After SIGTERM it first waits 3 seconds, so that
+load balancers notice: /readyz returns 503, and all other requests are answered. Then, or at
+once after SIGINT and SIGHUP, it accepts no new requests, finishes the current requests within
+10 seconds, and stores queued receipts. A second signal stops it at once: reports that were
+answered are stored, and receipts that are still queued are lost.`
 
 func serve(ctx context.Context, con cli.Console, args []string) error {
 	cmd := cli.New("serve", serveUsage, "addr", "admin-addr", "data", "database", "replica", "tokens", "tokens-file", "tls-cert", "tls-key", "tls-client-ca")

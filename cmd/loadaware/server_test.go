@@ -81,7 +81,7 @@ func (p *process) kill() {
 	_ = p.wait() // always an error
 }
 
-// post requires status 200, and decodes the response into got unless got is nil.
+// post sends a request, requires status 200, and decodes the response into got unless got is nil.
 func (p *process) post(path string, body, got any) {
 	p.t.Helper()
 	status, answer, err := post(context.Background(), p.url+path, body)
@@ -180,14 +180,14 @@ func invoke(t *testing.T, in string, args ...string) (code int, out, stderr stri
 	return code, outText.String(), errText.String()
 }
 
-// The database is migrated and has no rows.
+// database returns the environment of a server with a migrated database without rows.
 func database(t *testing.T) []string { return []string{"DATABASE_URL=" + pgtest.Migrated(t)} }
 
-// With onlyRequested, a server trains a task only when a test requests it. Otherwise a training in the background could
+// onlyRequested makes a server train a task only when a test requests it. Otherwise a training in the background could
 // publish a version before or after the one that the test expects.
 const onlyRequested = "LOADAWARE_BACKGROUND_TRAINING=false"
 
-// The database has no tables.
+// emptyDatabase returns the environment of a server with a database without tables.
 func emptyDatabase(t *testing.T) []string { return []string{"DATABASE_URL=" + pgtest.DSN(t)} }
 
 // dataFolder returns a path in a temporary folder that the user of the private PostgreSQL may

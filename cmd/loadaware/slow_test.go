@@ -14,11 +14,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A test waits up to slowTimeout for the server to close a connection or to answer.
+// slowTimeout is how long a test waits at most for the server to close a connection or to answer.
 const slowTimeout = 30 * time.Second
 
-// trickle opens a connection, sends the start, then a byte of the rest every 100 ms, until the server
-// closes the connection or slowTimeout is over. closed reports whether the server closed the connection.
+// trickle opens a connection and sends the start. Then it sends a byte of the rest every 100 ms, until the server closes
+// the connection or slowTimeout is over. closed reports whether the server closed the connection.
 func trickle(addr, start, rest string) (response []byte, closed bool) {
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {

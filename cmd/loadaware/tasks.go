@@ -48,7 +48,7 @@ func listTasks(ctx context.Context, con cli.Console, args []string) error {
 	return render.Tasks(con.Out, *format, tasks)
 }
 
-// `all` is the number of tasks before the filter by DAG.
+// whyNoTasks explains why a list of tasks is empty. The argument `all` is the number of tasks before the filter by DAG.
 func whyNoTasks(all int, namespace, dag string, hasToken bool) string {
 	switch {
 	case all > 0:
@@ -61,7 +61,7 @@ func whyNoTasks(all int, namespace, dag string, hasToken bool) string {
 	return "the server has no tasks yet; report runs to POST /observe, or import a history with loadaware import"
 }
 
-// An empty namespace selects all namespaces.
+// readTasks reads the tasks of a namespace, or of all namespaces if `namespace` is empty.
 func readTasks(ctx context.Context, server *client.Client, namespace string) ([]api.TaskSummary, error) {
 	tasks := []api.TaskSummary{}
 	query := url.Values{"limit": {"1000"}}

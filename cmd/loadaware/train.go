@@ -17,8 +17,8 @@ const trainUsage = `DAG TASK [flags]
 
 Trains a task on a running server now, and waits until the training has ended. Too few
 data, or a model that is not better than the active one, is not an error: the active model
-stays. The task is DAG TASK, or DAG/TASK. If the
-server uses tokens, this needs one with the role admin.
+stays. The task is DAG TASK, or DAG/TASK. If the server uses tokens, this needs one with the
+role admin.
 
 Without a task the command is the trainer process: it trains due tasks, and those named on its
 standard input, until the input ends. serve starts one at a lower priority, so that
@@ -47,7 +47,7 @@ func train(ctx context.Context, con cli.Console, args []string) error {
 	return process.Run(ctx)
 }
 
-// The server has the same limit.
+// trainTimeout is how long the command waits for a training. The server has the same limit.
 const trainTimeout = 10 * time.Minute
 
 func trainTask(ctx context.Context, con cli.Console, cmd *cli.Command, namespace string, args []string) error {

@@ -19,7 +19,7 @@ import (
 	"github.com/loadaware/loadaware/internal/testwait"
 )
 
-// trainer returns a process id; 0 if no trainer runs.
+// trainer returns the process id of the trainer of the server, or 0 if no trainer runs.
 func (p *process) trainer() int {
 	children, _ := exec.Command("pgrep", "-P", strconv.Itoa(p.cmd.Process.Pid)).Output() // fails without children
 	pid, _ := strconv.Atoi(strings.TrimSpace(string(children)))

@@ -17,7 +17,7 @@ var buildVersion string
 // .git. The linker sets it.
 var buildRevision string
 
-// An unknown version is "" or "(devel)".
+// currentVersion returns the version of this build. It returns "" or "(devel)" if the version is unknown.
 func currentVersion() string {
 	info, ok := debug.ReadBuildInfo()
 	if buildVersion != "" || !ok {

@@ -105,7 +105,8 @@ func replayedSettings(flags *settingsFlags, withCurve bool) ([]*api.WhatIfSettin
 	return all, nil
 }
 
-// The server cancels a replay that no caller polls.
+// replay sends a what-if to the server and polls it until the result is there. The server cancels a replay that no caller
+// polls.
 func replay(ctx context.Context, con cli.Console, server *client.Client, request *api.WhatIfRequest) (*api.WhatIf, error) {
 	var answer api.WhatIf
 	if err := server.Call(ctx, http.MethodPost, "/whatif", request, &answer); err != nil {

@@ -11,7 +11,7 @@ func (a *sortedValues) insert(v float64) {
 	*a = slices.Insert(*a, at, v)
 }
 
-// quantile returns 0 without numbers; share is from 0 to 1.
+// quantile returns the quantile at share (0 to 1); 0 without numbers.
 func (a sortedValues) quantile(share float64) float64 {
 	return quantile(len(a), share, func(i int) float64 { return a[i] })
 }

@@ -17,11 +17,11 @@ const (
 	mib = float64(sizing.MiB)
 )
 
-// The peak is in GB, hours is the run time (1 if zero), and day is the day of the start.
+// success is a successful try of a rule's task.
 type success struct {
-	x, peak float64
-	hours   float64
-	day     int
+	x, peak float64 // first numeric feature; GB
+	hours   float64 // run time; 1 if zero
+	day     int     // of the start, from the first day on
 }
 
 func trained(r rule, rows ...success) rule {
@@ -44,7 +44,7 @@ func peaks(values ...float64) []success {
 	return rows
 }
 
-// All rows have x = 1.
+// same returns n rows with the same peak. All rows have x = 1.
 func same(n int, peak float64) []success {
 	rows := make([]success, n)
 	for i := range rows {

@@ -52,7 +52,7 @@ func catalogue() []namedPolicy {
 
 // onDemand lists the policies that a replay runs only if Config.Policies names them, because they are slow. They show
 // how much is gained by cohorts: own-history is loadaware's own policy without cohorts, and usage-profiles sizes tasks
-// without history only by usage profiles.
+// without history by usage profiles alone.
 func onDemand() []namedPolicy {
 	return []namedPolicy{
 		{OwnHistory, func(c Config) Policy {

@@ -10,7 +10,7 @@ const (
 	causeCount                  // number of causes
 )
 
-// cold is Answer.ColdStart of the answer that sized the try.
+// causeOf returns the cause of the wastage of a try. `cold` is Answer.ColdStart of the answer that sized the try.
 func causeOf(o *Outcome, cold bool) cause {
 	switch {
 	case o.Killed:
@@ -35,8 +35,8 @@ func newCauses(c *[causeCount]float64) Causes {
 	return Causes{c[causeColdStart] / gbHour, c[causeMargin] / gbHour, c[causeKill] / gbHour, c[causeCap] / gbHour}
 }
 
-// The age group of a run is the class of its number within its task, in order of start. The ages of models are narrower
-// classes: 1, 2–3, 4–7, …
+// ageCount is the number of age groups. The age group of a run is the class of its number within its task, in order of
+// start. The ages of models are narrower classes: 1, 2–3, 4–7, …
 const ageCount = 4
 
 var ageGroups = [ageCount]struct {
@@ -44,7 +44,7 @@ var ageGroups = [ageCount]struct {
 	name string
 }{{1, "1"}, {5, "2-5"}, {32, "6-32"}, {0, "later"}}
 
-// `before` is the number of earlier runs of the task.
+// ageGroupOf returns the index of the age group of a run. `before` is the number of earlier runs of the task.
 func ageGroupOf(before int) int {
 	for i := range ageGroups {
 		if before < ageGroups[i].last {

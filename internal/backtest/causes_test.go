@@ -10,7 +10,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-func TestCauseOfWastage(t *testing.T) {
+func TestEveryOutcomeHasOneCauseOfWastage(t *testing.T) {
 	const capBytes = sizing.Bytes(16e9)
 	outcome := func(allocated, above sizing.Bytes, killed bool) *Outcome {
 		return &Outcome{Question: Question{Cap: capBytes, Above: above}, Allocated: allocated, Killed: killed}

@@ -32,7 +32,8 @@ func factsOf(q *Question) cohort.Facts {
 	return cohort.Facts{Task: q.Try.TaskKey, Metadata: q.Metadata, Features: q.Features, Requested: q.static()}
 }
 
-// The row of a killed try has the allocation as its peak, a lower bound of the true peak.
+// cohortRow returns the outcome as a row of a cohort. The row of a killed try has the allocation as its peak, a lower bound of
+// the true peak.
 func cohortRow(o *Outcome) cohort.Row {
 	r := cohort.Row{Facts: factsOf(&o.Question), Peak: float64(o.Peak), Killed: o.Killed}
 	if o.Killed {

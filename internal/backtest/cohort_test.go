@@ -11,8 +11,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// As in the service, the cohort does not size a run after another run of the task was killed at the cohort's amount, or
-// just below this amount, because too few tasks of the cohort needed that much more than predicted.
+// As in the service, the cohort no longer sizes a task of which a run was killed at the cohort's amount, or just below this
+// amount. Too few tasks of the cohort needed that much more than predicted.
 func TestTheCohortDoesNotRepeatAKill(t *testing.T) {
 	p := newLoadawarePolicy(Config{}.withDefaults())
 	question := func(task, run string) Question {

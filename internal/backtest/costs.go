@@ -28,8 +28,8 @@ type taskCosts struct {
 	ages               [ageCount]totals    // by age group
 }
 
-// used and wasted are in byte-seconds. A row that never succeeded has used nothing: as in the ledger of savings, only the
-// peaks of successes count as used.
+// totals has sums over rows; used and wasted are in byte-seconds. A row that never succeeded has used nothing: as in the ledger
+// of savings, only the peaks of successes count as used.
 type totals struct {
 	rows, killed int // number of rows; number of rows that were killed at least once
 	used, wasted float64
@@ -55,7 +55,7 @@ type rowCosts struct {
 
 func (c *policyCosts) newRow(task sizing.TaskKey) *rowCosts { return &rowCosts{task: task} }
 
-// coldStart is Answer.ColdStart of the answer that sized the try.
+// attempt adds the costs of one try. `coldStart` is Answer.ColdStart of the answer that sized the try.
 func (e *rowCosts) attempt(o *Outcome, coldStart bool) {
 	e.tries++
 	e.succeeded = !o.Killed
@@ -71,7 +71,8 @@ func (e *rowCosts) kills() int {
 	return e.tries
 }
 
-// A row that does not count only increases the number of replayed rows, which determines the age group of later rows.
+// add adds the costs of a row to those of its task. If the row does not count, add only increases the number of replayed rows,
+// which determines the age group of later rows.
 func (c *policyCosts) add(e *rowCosts, r *row, isCounted bool) {
 	a := c.tasks[e.task]
 	if a == nil {
@@ -128,7 +129,7 @@ func (a *taskCosts) add(b *taskCosts) {
 	}
 }
 
-// The tasks are in descending order of `needed`, so that every policy has them in the same order.
+// result returns the figures of a policy. Its tasks are in descending order of `needed`, which is the same for every policy.
 func (c *policyCosts) result(policy string) Result {
 	tasks := make([]*taskCosts, 0, len(c.tasks))
 	for _, a := range c.tasks {

@@ -29,8 +29,8 @@ func byRisk(a, b promise) int { return cmp.Compare(a.risk, b.risk) }
 
 func byRank(a, b promise) int { return cmp.Compare(a.rank, b.rank) }
 
-// The rank of a limit is relative to the same task, because the limits of different tasks say little about which of their
-// runs are large. rankLimits changes the order of the promises.
+// rankLimits sets the ranks of the promises, and changes their order. A rank compares the limit only with the limits of the
+// same task, because limits of different tasks say little about which of their runs are large.
 func rankLimits(promises []promise) {
 	slices.SortStableFunc(promises, func(a, b promise) int {
 		return cmp.Or(cmp.Compare(a.task, b.task), cmp.Compare(a.limit, b.limit))

@@ -47,8 +47,8 @@ type modelCopy struct {
 	shapes *shape.Set // nil: no shapes are learned yet
 }
 
-// m is the model that has learned this run. add copies m if the number of runs is one of checkRuns. It ignores runs that
-// no comparison needs.
+// add adds a run of a task. `m` is the model that has learned this run; add copies it if the number of runs is one of
+// checkRuns. add ignores runs that no comparison needs.
 func (c *checkpoints) add(m *taskmodel.Model, shapes *shape.Set, task sizing.TaskKey, f sizing.Features, seconds float64) error {
 	t := c.tasks[task]
 	if t == nil {
@@ -163,7 +163,8 @@ func stepsOf(values []float64) func(float64) float64 {
 	}
 }
 
-// lognormal returns a distribution function. Its parameters are the mean and the standard deviation of the logarithms.
+// lognormal returns the distribution function of the lognormal distribution whose parameters are the mean and the standard
+// deviation of the logarithms of the values.
 func lognormal(values []float64) func(float64) float64 {
 	mean, squares := 0.0, 0.0
 	for _, v := range values {

@@ -117,7 +117,7 @@ func (r *durationReplay) row(i int, cfg Config) error {
 	return r.checks.add(l.model, r.shapes, q.Try.TaskKey, q.Features, seconds)
 }
 
-// mean is the running mean of the task, in seconds.
+// score compares the prediction d with the run time `seconds`. `mean` is the running mean of the task, in seconds.
 func (r *durationReplay) score(d *sizing.Duration, seconds, mean float64) {
 	r.report.Scored++
 	if seconds <= d.P95.Seconds() {
@@ -134,7 +134,8 @@ func (r *durationReplay) score(d *sizing.Duration, seconds, mean float64) {
 	r.errors[1] = append(r.errors[1], math.Abs(mean-seconds)/seconds)
 }
 
-// learnShapes sorts the tasks by name, so that the result does not depend on the order of a map.
+// learnShapes learns the shapes from all tasks. It sorts the tasks by name, so that the result does not depend on the order of
+// a map.
 func (r *durationReplay) learnShapes() error {
 	var tasks []sizing.TaskKey
 	for task := range r.policy.tasks {
@@ -194,5 +195,5 @@ type runningMean struct {
 
 func (m *runningMean) add(v float64) { m.sum, m.n = m.sum+v, m.n+1 }
 
-// value returns 0 without values.
+// value returns the mean, or 0 without values.
 func (m *runningMean) value() float64 { return m.sum / float64(max(1, m.n)) }

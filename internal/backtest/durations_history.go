@@ -98,7 +98,7 @@ func (s *historyReplay) similarTo(q *Question) *runningMean {
 	return s.similar[key]
 }
 
-// All times are in seconds.
+// score compares a prediction and the baseline with the run time `seconds`. All times are in seconds.
 func (s *historyReplay) score(kind int, median, p95, p99, seconds, baseline float64) {
 	k := &s.kinds[kind]
 	k.Rows++

@@ -22,7 +22,7 @@ type extremeRow struct {
 	gap     time.Duration // since the start of the previous row
 }
 
-// The cap is the one that Read would set.
+// extremeTrace returns a trace of these rows. Its cap is the one that Read would set.
 func extremeTrace(rows []extremeRow) *Trace {
 	t := &Trace{Name: "extreme", Cap: minCap}
 	at := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)

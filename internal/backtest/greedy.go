@@ -25,8 +25,11 @@ type greedy struct {
 
 type weightedPeak struct{ peak, weight float64 }
 
-// top is the largest peak of the bucket. below is the cumulative weight up to and including the bucket.
-type bucket struct{ top, below float64 }
+// bucket is a group of similar peaks.
+type bucket struct {
+	top   float64 // the largest peak of the bucket
+	below float64 // the cumulative weight up to and including the bucket
+}
 
 func (r *greedy) learn(o *Outcome) {
 	p := weightedPeak{float64(o.Peak), float64(len(r.points) + 1)}

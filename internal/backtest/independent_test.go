@@ -12,8 +12,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// killed is the share of rows that were killed at least once. Both figures are in percent.
-type figure struct{ util, killed float64 }
+// figure has the results of one policy on one trace, in percent.
+type figure struct {
+	util   float64 // utilisation
+	killed float64 // share of the rows that were killed at least once
+}
 
 // independent has the figures of an independent implementation of the baselines on four traces.
 var independent = map[string]map[string]figure{
@@ -74,7 +77,7 @@ func requireAgreement(t *testing.T, trace *Trace, delayed bool, want map[string]
 	}
 }
 
-// The history is stored outside the repository. Without it, historyTrace skips the test.
+// historyTrace reads a history that is stored outside the repository. Without it, historyTrace skips the test.
 func historyTrace(t *testing.T, name string) *Trace {
 	file, err := os.Open(filepath.Join("..", "..", "..", "shared", "data", name+".csv.gz"))
 	if errors.Is(err, fs.ErrNotExist) {

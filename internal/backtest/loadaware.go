@@ -54,7 +54,7 @@ type learner struct {
 	training       *training                  // nil: no training is running, and the model may be used
 }
 
-// learnerOf waits until no training of the task runs.
+// learnerOf returns the learner of a task, after a running training of this task has ended.
 func (p *loadawarePolicy) learnerOf(task sizing.TaskKey) *learner {
 	l := p.tasks[task]
 	if l == nil {
@@ -142,7 +142,7 @@ func (l *learner) updateGuard(o *Outcome) {
 	l.guard.Forget(o.Try.Run())
 }
 
-// row removes the try from l.promised and l.scores.
+// row returns the history row of an outcome, and removes its try from l.promised and l.scores.
 func (l *learner) row(o *Outcome) sizing.HistoryRow {
 	promised := l.promised[o.Try]
 	delete(l.promised, o.Try)

@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// The task has two features: the date of a run, and a number without influence.
+// datedHistory returns the history of one task as CSV. The task has two features: the date of a run, and a number without
+// influence.
 func datedHistory(runs int, step time.Duration, peakGiB func(at time.Time) float64, rng *rand.Rand) string {
 	var csv strings.Builder
 	csv.WriteString("dag_id,task_id,run_id,started_at,duration_s,memory_requested_bytes,memory_max_bytes,feature.logical_date,feature.rows\n")

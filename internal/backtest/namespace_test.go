@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The log-normal peaks of the tasks of a DAG grow with the square root of the feature "rows".
+// dagKind is a kind of DAG. The log-normal peaks of its tasks grow with the square root of the feature "rows".
 type dagKind struct {
 	name      string
 	deviation float64 // of the log peak, without the effect of the feature "rows"
@@ -22,7 +22,8 @@ type dagKind struct {
 
 var steady, noisy = dagKind{"steady", 0.1}, dagKind{"noisy", 0.8}
 
-// A DAG has three tasks, and the kinds take turns by DAG. The tasks start at intervals of two days and run daily.
+// namespaceTrace returns the history of many tasks as CSV. A DAG has three tasks, and the kinds take turns by DAG. The first
+// run of each task is two days after that of the task before it. Each task then runs daily.
 func namespaceTrace(tasks, runs int, rng *rand.Rand, kinds ...dagKind) string {
 	lines := make([]string, 0, tasks*runs)
 	first := time.Date(2025, 1, 6, 2, 0, 0, 0, time.UTC)
@@ -41,7 +42,7 @@ func namespaceTrace(tasks, runs int, rng *rand.Rand, kinds ...dagKind) string {
 
 type outcomes struct{ promised, killed float64 }
 
-// The requirement is that of docs/learning.md.
+// isCalibrated reports whether the number of killed runs is close enough to the promised one, as docs/learning.md requires.
 func (o *outcomes) isCalibrated() bool {
 	return math.Abs(o.killed-o.promised) <= max(o.promised/2, 3*math.Sqrt(o.promised))
 }

@@ -31,12 +31,13 @@ type Question struct {
 	Above     sizing.Bytes     // allocation of the killed try, for the question after a kill; otherwise 0
 }
 
-// static has Config.DefaultRequest as memory if the row has no static request.
+// static returns the static request. Its memory is Config.DefaultRequest if the row has no static request.
 func (q *Question) static() sizing.Resources {
 	return sizing.Resources{Memory: q.Static, CPU: q.Requested.CPU}
 }
 
-// maxLift is at least the static request, because a request shows that a node of that size exists.
+// maxLift returns the largest amount after a kill. It is at least the static request, which shows that a node of that size
+// exists.
 func (q *Question) maxLift() sizing.Bytes { return max(q.Cap, q.Static) }
 
 // Answer is the allocation of a try.

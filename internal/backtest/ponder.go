@@ -89,7 +89,8 @@ func (r *ponder) fit() {
 	}
 }
 
-// The sums are centred on the means to avoid cancellation at 10¹¹ bytes.
+// reweighted returns the line that fits the points with the weights of the present fit. The sums are centred on the means to
+// avoid cancellation at 10¹¹ bytes.
 func (r *ponder) reweighted() asymmetricFit {
 	var weights, dx, dy, xx, xy float64
 	for _, p := range r.points {

@@ -6,7 +6,7 @@ import (
 	"github.com/loadaware/loadaware/internal/usageprofile"
 )
 
-// profileMixture sizes a task without history only by usage profiles. It weights the peaks of each profile by the
+// profileMixture sizes a task without history by usage profiles alone. It weights the peaks of each profile by the
 // probability of this profile given the facts of the task. The cohort of loadaware's own policy instead predicts the peak
 // directly. The difference between the figures of the two policies shows how much worse a prediction by profiles is.
 type profileMixture struct {
@@ -52,7 +52,7 @@ func (m *profileMixture) learn(o *Outcome) {
 	}
 }
 
-// A trace has no placement.
+// contextRow returns an outcome with its context, except the placement, which a trace does not have.
 func contextRow(o *Outcome) sizing.ContextRow {
 	return sizing.ContextRow{
 		Task: o.Try.TaskKey, Features: o.Features, Metadata: o.Metadata, Usage: o.Usage,

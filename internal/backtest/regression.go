@@ -23,7 +23,7 @@ func (l *line) add(x, y float64) {
 	l.yy += dy * (y - l.meanY)
 }
 
-// slope is 0 if all x are equal, so that the line is the mean.
+// slope returns the slope; 0 if all x are equal, so that the line is the mean.
 func (l *line) slope() float64 {
 	if l.xx <= 0 {
 		return 0

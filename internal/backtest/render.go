@@ -104,7 +104,7 @@ func writeTasks(w io.Writer, layout Layout, r *Report, write func(table) error) 
 	return nil
 }
 
-// The column "worst heavy %" has the killed % of Worst; see heavyShare.
+// overall returns the table of the totals by policy. The column "worst heavy %" has the killed % of Worst; see heavyShare.
 func (r *Report) overall() table {
 	t := table{header: []string{"policy", "util %", "wasted GB·h", "killed %", "worst heavy %", "attempts", "kills", "gave up", "promised %", "realised %", "95 % interval"}}
 	for i := range r.Results {
@@ -123,7 +123,8 @@ func (r *Report) overall() table {
 	return t
 }
 
-// Every policy has its tasks in the same order, by needed byte-seconds, which do not depend on the policy.
+// byTask returns the table of the tasks. Every policy has its tasks in the same order, by needed byte-seconds, which do not
+// depend on the policy.
 func (r *Report) byTask() table {
 	t := table{header: []string{"task"}}
 	for i := range r.Results {
@@ -172,7 +173,7 @@ var csvHeader = []string{"trace", "feedback", "policy", "task", "rows", "used_gb
 	"wasted_cold_start_gbh", "wasted_margin_gbh", "wasted_kills_gbh", "wasted_cap_gbh",
 	"wasted_run_1_gbh", "wasted_runs_2_5_gbh", "wasted_runs_6_32_gbh", "wasted_later_gbh"}
 
-// The line with the totals of a trace and policy has an empty task.
+// writeCSV writes a line for each policy of a trace, with an empty task, and then a line for each of its tasks.
 func writeCSV(w io.Writer, reports []*Report) error {
 	out := csv.NewWriter(w)
 	lines := [][]string{csvHeader}

@@ -12,7 +12,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// The first policy has a value in every column.
+// example returns reports to render. The first policy has a value in every column.
 func example() []*Report {
 	total := Figures{Rows: 200, UsedGBh: 8, WastedGBh: 12, Utilisation: 40, Killed: 2.5, Attempts: 206, Kills: 6, GaveUp: 1,
 		Risk:   &Risk{Rows: 190, PromisedSum: 3.8, Killed: 5, Promised: 2, Realised: 2.63, Low: 1.13, High: 6.01},

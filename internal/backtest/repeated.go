@@ -35,7 +35,8 @@ func (t *tries) add(o sizing.Observation) {
 	t.rows[at] = amended
 }
 
-// amend returns false if the two rows contradict each other.
+// amend fills in the unknown fields of the first row from the repeated one. It returns false if the two rows contradict each
+// other.
 func amend(first sizing.Observation, again *sizing.Observation) (sizing.Observation, bool) {
 	ok := fill(&first.Outcome, again.Outcome) &&
 		fill(&first.MemoryMax, again.MemoryMax) && fill(&first.MemorySampled, again.MemorySampled) &&
@@ -65,7 +66,7 @@ func amend(first sizing.Observation, again *sizing.Observation) (sizing.Observat
 	return first, true
 }
 
-// fill returns false if both values are known (not zero) and differ.
+// fill sets an unknown (zero) value to `again`. It returns false if both values are known and differ.
 func fill[T comparable](known *T, again T) bool {
 	var unknown T
 	if *known == unknown {

@@ -98,7 +98,7 @@ func Run(ctx context.Context, t *Trace, cfg Config) (*Report, error) {
 	cfg.workers = newWorkers(ctx, cfg.Workers)
 	cfg.fits = taskmodel.NewFitCache(cfg.workers.Weighted, 0)
 	policies := make([]Policy, len(cfg.Policies))
-	for i, name := range cfg.Policies { // before any replay starts: replays that run would continue after an error here
+	for i, name := range cfg.Policies { // before the first replay starts, because an error here would not stop running replays
 		var err error
 		if policies[i], err = newPolicy(name, cfg); err != nil {
 			return nil, err
@@ -137,7 +137,7 @@ func (r *replay) run(ctx context.Context) error {
 	return err
 }
 
-// advance needs a free worker. It replays the rows [`from`, `to`).
+// advance waits for a free worker, and then replays the rows from `from` to `to`-1.
 func (r *replay) advance(ctx context.Context, from, to int) error {
 	if !r.cfg.workers.Start() {
 		return ctx.Err()
@@ -160,7 +160,7 @@ func (r *replay) advance(ctx context.Context, from, to int) error {
 	return nil
 }
 
-// finish waits until no training of the policy runs.
+// finish waits until no training of the policy runs. It returns the error of the first training that failed.
 func (r *replay) finish() error {
 	p, trains := r.policy.(*loadawarePolicy)
 	if !trains || !r.cfg.workers.Start() {

@@ -13,7 +13,8 @@ import (
 
 const header = "dag_id,task_id,run_id,started_at,duration_s,memory_requested_bytes,memory_max_bytes,feature.colour,feature.size,feature.age\n"
 
-// Run r1 takes one hour and has a peak of 2 GB. Run r2 starts half an hour later, takes two hours and has a peak of 3 GB.
+// twoRows has two runs. Run r1 takes one hour and has a peak of 2 GB. Run r2 starts half an hour later, takes two hours and
+// has a peak of 3 GB.
 const twoRows = header +
 	"d,t,r2,2020-01-01T00:30:00Z,7200,8e9,3e9,red,20,1\n" +
 	"d,t,r1,2020-01-01T00:00:00Z,3600,8e9,2e9,blue,10,1\n"
@@ -83,7 +84,8 @@ func replayRecorded(t *testing.T, csv string, delayed bool, limit sizing.Bytes) 
 	return policy, costs.result("recordingPolicy")
 }
 
-// Run a takes 100 s; b takes 20 s while a runs; c starts after the end of b; d starts exactly at the end of a.
+// overlapping has four runs. Run a takes 100 s. Run b takes 20 s while a runs. Run c starts after the end of b, and d starts
+// exactly at the end of a.
 const overlapping = header +
 	"d,t,a,2020-01-01T00:00:00Z,100,,1e9,,,\n" +
 	"d,t,b,2020-01-01T00:00:10Z,20,,1e9,,,\n" +

@@ -71,8 +71,8 @@ func Read(name string, r io.Reader, only Selection) (*Trace, error) {
 	return t, nil
 }
 
-// read adds the rows of the selected tasks that can be replayed. The features are in the order of the columns; none for
-// JSON lines.
+// read adds the rows of the selected tasks that can be replayed. It returns the names of the features in the order of the
+// columns; none for JSON lines.
 func (t *Trace) read(r io.Reader, only Selection) (features []string, err error) {
 	reader, err := file.OpenAs(r, only.Layout)
 	if err != nil {
@@ -147,7 +147,7 @@ func (t *Trace) numeric(name string) bool {
 	return known
 }
 
-// question is the question of the first try of row i. fallback is the static request of a row without one.
+// question returns the question of the first try of row i. `fallback` is the static request of a row without one.
 func (t *Trace) question(i int, fallback sizing.Bytes) Question {
 	r := &t.rows[i]
 	q := Question{
@@ -161,7 +161,7 @@ func (t *Trace) question(i int, fallback sizing.Bytes) Question {
 	return q
 }
 
-// timeToFailure is the share of the duration after which a kill happens.
+// outcome returns the outcome of a try of row i. `timeToFailure` is the share of the duration after which a kill happens.
 func (t *Trace) outcome(i int, q Question, allocated sizing.Bytes, timeToFailure float64) Outcome {
 	r := &t.rows[i]
 	o := Outcome{Question: q, Allocated: allocated, Killed: allocated < r.MemoryMax, Duration: r.Duration, ReportedAt: r.StartedAt}

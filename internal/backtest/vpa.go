@@ -65,7 +65,7 @@ func vpaEdge(at int) float64 {
 	return vpaFirstBucket * (math.Pow(vpaGrowth, float64(at+1)) - 1) / (vpaGrowth - 1)
 }
 
-// The lower edge of a bucket belongs to it.
+// vpaBucket returns the index of the bucket of a peak. The lower edge of a bucket belongs to the bucket.
 func vpaBucket(peak float64) int {
 	if peak < vpaFirstBucket {
 		return 0

@@ -88,8 +88,8 @@ func (p *loadawarePolicy) train(l *learner) {
 	}(l.training)
 }
 
-// No other goroutine may use the state of the task at the same time. A panic becomes an error, because it must not end a
-// server.
+// run trains a challenger. No other goroutine may use the state of the task at the same time. A panic becomes an error,
+// because a panic must not end a server.
 func (t *training) run(l *learner) {
 	defer func() {
 		if r := recover(); r != nil {

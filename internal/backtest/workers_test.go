@@ -25,7 +25,7 @@ func pricingTrace(t *testing.T, rows int) *Trace {
 	return trace
 }
 
-// The text has every row and the result as JSON.
+// replayOwn replays a trace with loadaware's own policy, and returns every row and the result as JSON.
 func replayOwn(t *testing.T, trace *Trace, cfg Config, run func(*replay) error) string {
 	var out bytes.Buffer
 	lines := json.NewEncoder(&out)

@@ -15,8 +15,8 @@ import (
 	"github.com/loadaware/loadaware/internal/render"
 )
 
-// Options returns flags that set text fields of `c`, by the name of the option. New chooses some of them for a command,
-// which may define other flags.
+// Options returns the flags that set text fields of `c`, by the name of the option. New chooses some of them for a command.
+// The command may define other flags.
 func Options(c *config.Config) map[string]Option {
 	return map[string]Option{
 		"addr":           {field: &c.Addr, Env: "LOADAWARE_ADDR", help: "address to serve on"},

@@ -50,7 +50,7 @@ func ExplainNotFound(err error) error {
 	return err
 }
 
-// TextOrNil returns nil for an empty text, so that the request omits the field.
+// TextOrNil returns a pointer to a text, or nil for an empty text, so that the request omits the field.
 func TextOrNil(text string) *string {
 	if text == "" {
 		return nil

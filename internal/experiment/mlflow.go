@@ -106,7 +106,7 @@ type mlflowRun struct {
 	files    map[string]string // contents by path below the folder of the run
 }
 
-// newRun needs a different `key` for each MLflow run of one stored run.
+// newRun returns an MLflow run with the tags that all runs have. `key` must differ between the MLflow runs of one stored run.
 func (k *StoredRun) newRun(key, name string) *mlflowRun {
 	// Two databases may use the same id; the time and the fingerprint make the hash unique.
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d\n%d\n%s\n%s", k.ID, k.CreatedAt.UnixMicro(), k.Fingerprint, key))

@@ -20,10 +20,10 @@ type Report struct {
 
 	Binnings   []Binning                 `json:"binnings"`
 	Summaries  []Summary                 `json:"summaries"`
-	Tasks      []TaskSavings             `json:"task_level"` // if Serving is one of the families of the plan
-	Runs       []RunSavings              `json:"run_level"`  // if Serving is one of the families of the plan
+	Tasks      []TaskSavings             `json:"task_level"` // nil without the family Serving
+	Runs       []RunSavings              `json:"run_level"`  // nil without the family Serving
 	Confusions []Confusion               `json:"confusions"`
-	Tuned      []*TuningResult           `json:"tuned"` // if the plan has a parameter search
+	Tuned      []*TuningResult           `json:"tuned"` // nil without a parameter search
 	LeftOut    []IncompatibleCombination `json:"left_out"`
 
 	classifiers []StoredModel // of the first seed, for Plan.Models

@@ -23,8 +23,8 @@ type Savings struct {
 	SavedGBh     float64 `json:"saved_gbh"`   // share of the request
 	Killed       float64 `json:"killed"`      // share of killed first tries
 
-	RequestedCores   float64 `json:"requested_cores"`
-	GrantedCores     float64 `json:"granted_cores"`
+	RequestedCores   float64 `json:"requested_cores"`         // of the tries with measured and requested CPU
+	GrantedCores     float64 `json:"granted_cores"`           // to the same tries
 	SavedCores       float64 `json:"saved_cores"`             // share of the request
 	AboveRequest     float64 `json:"cpu_over_requested"`      // share of the tries that used more CPU than requested, among those with measured and requested CPU
 	AboveGrant       float64 `json:"cpu_over_granted"`        // share of the same tries that used more CPU than granted
@@ -43,8 +43,8 @@ type TaskSavings struct {
 // tasks.
 type RunSavings struct {
 	DAG   string `json:"dag"`
-	Tasks int    `json:"tasks"`
-	Rows  int    `json:"rows"`
+	Tasks int    `json:"tasks"` // number of these tasks
+	Rows  int    `json:"rows"`  // held-out rows of these tasks with a request, over all seeds
 	Savings
 	SavedGBSeeds SeedRange `json:"saved_gb_seeds"` // SavedGB over the seeds
 }
@@ -227,7 +227,7 @@ func (p *Plan) taskSavings(all []*savedTask) []TaskSavings {
 	return savings
 }
 
-// runSavings needs the tasks of a DAG next to each other in `all`.
+// runSavings returns the savings of each DAG. In `all`, the tasks of a DAG must be next to each other.
 func (p *Plan) runSavings(all []*savedTask) []RunSavings {
 	var savings []RunSavings
 	for len(all) > 0 {
@@ -245,7 +245,7 @@ func (p *Plan) runSavings(all []*savedTask) []RunSavings {
 	return savings
 }
 
-// sumRun does not set the name of the DAG.
+// sumRun returns the savings of one run of a DAG, without the name of the DAG. `tasks` are the tasks of the DAG.
 func sumRun(tasks []*savedTask, seeds int) RunSavings {
 	var r RunSavings
 	var run, all sums

@@ -79,7 +79,7 @@ func TestARunHasEveryTaskOnce(t *testing.T) {
 	assert.InDelta(t, 0.9, l.SavedGBSeeds.Low, 1e-9)
 }
 
-func TestSingleThreadDetection(t *testing.T) {
+func TestATaskWithAtMost1250MillicoresIsSingleThreaded(t *testing.T) {
 	read := func(last string) bool {
 		text := "dag_id,task_id,run_id,memory_max_bytes,cpu_max_cores\n" + strings.Repeat("d,a,r,1e9,1.2\n", 10) + "d,a,r,1e9," + last + "\n"
 		d, err := Read("cores", strings.NewReader(text))

@@ -17,7 +17,7 @@ type SeedRange struct {
 	High float64 `json:"high"`
 }
 
-// seedRange needs at least one value.
+// seedRange returns the range of at least one value.
 func seedRange(values []float64) SeedRange {
 	sum := 0.0
 	for _, v := range values {

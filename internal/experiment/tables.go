@@ -64,7 +64,7 @@ func (r *Report) scoreTable() titledTable {
 	return t
 }
 
-// oversamplingTable has a column for each oversampling method if there are several.
+// oversamplingTable returns the table with a column for each oversampling method. It has no rows if there is only one method.
 func (r *Report) oversamplingTable() titledTable {
 	t := titledTable{
 		Title: "Oversampling", Texts: 3, Header: []string{"task", "bins GB", "family"},

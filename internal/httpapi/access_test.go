@@ -107,8 +107,8 @@ func allTokens(t *testing.T) httpapi.Config {
 }
 
 // findViolations calls each operation of `rules` without a token, with invalid tokens and, unless it is public, with
-// the token of each role and scope. Each call has its own DAG. findViolations returns the number of calls and a description of each
-// answer that differs from the rules.
+// the token of each role and scope. Each call has its own DAG. findViolations returns the number of calls, and a
+// description of each answer that differs from the rules.
 func findViolations(e *testEnv, rules map[string]accessRule) (calls int, violations []string) {
 	for name, rule := range rules {
 		check := func(secret string, want int) {

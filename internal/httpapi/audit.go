@@ -86,7 +86,7 @@ func (s *server) visibleAudit(ctx context.Context, filter store.AuditFilter, lim
 	}
 }
 
-// auditAnswer gives a policy the form in which GetPolicy returns it.
+// auditAnswer converts an entry of the audit trail. A policy in the entry gets the form in which GetPolicy returns it.
 func auditAnswer(e *store.AuditEntry) (api.AuditEntry, error) {
 	entry := api.AuditEntry{
 		ID: e.ID, At: e.At, Who: e.Who, Action: string(e.Action), Before: e.Before, After: e.After, Reason: textOrNull(e.Reason),

@@ -85,7 +85,7 @@ func termAnswer(t *explain.Term) api.ExplanationTerm {
 	return answer
 }
 
-// bytesOrNil returns nil for zero, which means unknown.
+// bytesOrNil returns a pointer to an amount, or nil for zero, which means unknown.
 func bytesOrNil(b sizing.Bytes) *int64 {
 	if b == 0 {
 		return nil

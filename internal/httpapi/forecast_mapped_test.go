@@ -16,8 +16,9 @@ import (
 	"github.com/loadaware/loadaware/internal/testwait"
 )
 
-// reportMappedRuns reports the successful daily runs from, …, to - 1 of the DAG "etl". If `withLoad` is true, each run starts
-// with the task "load", which takes 300 s. Each instance of "fit" takes 600 s, and at most `slots` instances run at the same time.
+// reportMappedRuns reports the successful daily runs from, …, to - 1 of the DAG "etl". If `withLoad` is true, each run
+// starts with the task "load", which takes 300 s. Each instance of "fit" takes 600 s, and at most `slots` instances run at
+// the same time. Each of these times is up to 4 % longer in some runs.
 func (e *testEnv) reportMappedRuns(from, to, instances, slots int, withLoad bool) {
 	var items []string
 	report := func(run int, task string, mapIndex int, started time.Time, seconds float64) (ended time.Time) {

@@ -19,8 +19,8 @@ import (
 	"github.com/loadaware/loadaware/internal/testwait"
 )
 
-// exchange sends raw bytes and reads up to the given number of answers. It returns the statuses of
-// the answers. `closed` is true if an answer is missing, or if an answer announces the end of the connection and no byte follows.
+// exchange sends raw bytes and reads up to the given number of answers. It returns the statuses of the answers. `closed`
+// is true if an answer is missing, or if an answer announces the end of the connection and no byte follows.
 func exchange(t *testing.T, address, raw string, answers int) (statuses []int, closed bool) {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)

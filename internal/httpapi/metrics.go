@@ -182,7 +182,7 @@ func (m *Metrics) register(s *server) {
 	m.registry.MustRegister(newGauges(s))
 }
 
-// countRequest allocates only for a status other than 200.
+// countRequest counts an answered request and its duration. It allocates memory only for a status other than 200.
 func (m *Metrics) countRequest(route string, status int, took time.Duration) {
 	if _, known := m.routes[route]; !known {
 		route = noRoute

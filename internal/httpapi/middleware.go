@@ -40,6 +40,8 @@ func infoOf(ctx context.Context) *requestInfo {
 // the server copies them to logs and headers.
 var validRequestID = regexp.MustCompile(`^[A-Za-z0-9._:/+=-]{1,64}$`)
 
+// begin prepares every request: it gives the request an id, sets the headers that all answers have, starts the span, and
+// stores the requestInfo. After the answer it calls end.
 func (s *server) begin(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		started := time.Now()

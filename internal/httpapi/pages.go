@@ -16,8 +16,8 @@ const (
 // pagesRoute is the route of all pages in metrics and traces.
 const pagesRoute = "GET /ui/"
 
-// servePages serves the HTML pages, and passes other paths on to `next`. While the CPUs are overloaded, the
-// admitted share of the requests for pages falls twice as fast as that of predictions.
+// servePages serves the HTML pages, and passes other paths on to `next`. While the CPUs are overloaded, requests for pages
+// have low priority: their admitted share falls twice as fast as that of predictions.
 func (s *server) servePages(next http.Handler) http.Handler {
 	if s.pages == nil {
 		return next

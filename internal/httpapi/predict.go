@@ -61,7 +61,7 @@ func (s *server) PredictBatch(ctx context.Context, r api.PredictBatchRequestObje
 	}, problemOf)
 }
 
-// predictItem returns a panic as an error, so that the other items are answered.
+// predictItem answers one item of a batch. It returns a panic as an error, so that the other items are answered.
 func (s *server) predictItem(ctx context.Context, raw json.RawMessage) (a *sizing.Allocation, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -170,7 +170,7 @@ func predictionAnswer(a *sizing.Allocation) api.Prediction {
 	return p
 }
 
-// cohortAnswer names no usage profile if the confidence is 0, because then the namespace has none.
+// cohortAnswer converts a cohort. It names no usage profile if the confidence is 0, because then the namespace has none.
 func cohortAnswer(c *sizing.Cohort) *api.Cohort {
 	if c == nil {
 		return nil

@@ -79,7 +79,7 @@ func invalidFields(fields []sizing.FieldError) *failure {
 	return &failure{class: invalid, detail: strings.Join(details, "; "), fields: fields}
 }
 
-// failureOf converts errors without a known kind to internalError.
+// failureOf converts an error to the form that the client receives. An error without a known kind becomes internalError.
 func failureOf(err error) *failure {
 	var f *failure
 	var denied *auth.ForbiddenError
@@ -127,7 +127,7 @@ func paramFailure(err error) *failure {
 	return internalError
 }
 
-// formatDetail uses the same words as for a field of a body.
+// formatDetail says what is wrong with the format of a parameter, in the same words as for a field of a body.
 func formatDetail(err error) string {
 	var number *strconv.NumError
 	if !errors.As(err, &number) {

@@ -12,7 +12,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// checkQuery refuses query parameters that openapi.yaml does not list for the operation. Otherwise a misspelled filter would
+// checkQuery rejects query parameters that openapi.yaml does not list for the operation. Otherwise a misspelled filter would
 // select everything, and a misspelled namespace the default one. checkQuery accepts every query of public operations, of
 // operations that read other parameters as features, and of operations without a parameter, such as POST /observe: a
 // parameter that a proxy adds must not lose a report.

@@ -98,8 +98,8 @@ func (i *Importer) files(ctx context.Context, names []string) error {
 	return i.filesResult(last, len(names))
 }
 
-// `last` is the last error of the import. filesResult returns nil if at least one file was imported to its end and
-// every error was a fileError. Result then reports rejected rows and failed files.
+// filesResult returns the error of an import of files, whose last error is `last`. It returns nil if at least one file was
+// imported to its end and every error was a fileError. Importer.Result then reports rejected rows and failed files.
 func (i *Importer) filesResult(last error, files int) error {
 	fileFault := (*fileError)(nil)
 	switch {
@@ -153,7 +153,8 @@ func (i *Importer) open(name string) (io.ReadCloser, int64, error) {
 	return in, info.Size(), nil
 }
 
-// rows sends the first row only after the unit check has decided or the file has ended.
+// rows reads the rows of a file and sends them in batches. It sends the first row only after the unit check has decided or the
+// file has ended.
 func (i *Importer) rows(ctx context.Context, in *file.Reader) error {
 	units := file.NewUnitCheck(&i.Layout, in)
 	batch := make([]file.Row, 0, i.batchSize)

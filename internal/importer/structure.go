@@ -20,7 +20,8 @@ type dagKey struct{ namespace, dag string }
 // dependencies has the upstream tasks of each task of each DAG. If several rows of a task state them, the last row counts.
 type dependencies map[dagKey]map[string][]string
 
-// add does nothing if `upstream` is nil: then the row does not state the upstream tasks.
+// add notes the upstream tasks of a task, and replaces those that an earlier row stated. It does nothing if `upstream` is
+// nil: then the row does not state the upstream tasks.
 func (d dependencies) add(task sizing.TaskKey, upstream []string) {
 	if upstream == nil {
 		return
@@ -32,8 +33,8 @@ func (d dependencies) add(task sizing.TaskKey, upstream []string) {
 	d[dag][task.Task] = upstream
 }
 
-// structure sorts the tasks of a DAG by id. A task that is only named as an upstream task, such as a task that
-// launches no pod and so has no rows, has no upstream tasks in the structure.
+// structure returns the structure of a DAG, with its tasks sorted by id. A task that is only named as an upstream task has no
+// upstream tasks in the structure. An example is a task that launches no pod and so has no rows.
 func structure(dag dagKey, upstream map[string][]string) (sizing.Structure, error) {
 	complete := maps.Clone(upstream)
 	for _, ids := range upstream {

@@ -153,8 +153,8 @@ func formatTry(k sizing.TryKey) string {
 	return fmt.Sprintf("%s%s run %s try %d", k.TaskKey, mapped, k.RunID, k.Number)
 }
 
-// finish does not send the rest of the queue if ctx ended the reading. readErr is the error that ended the reading, or
-// nil.
+// finish sends the rest of the queue, unless ctx ended the reading, and prints the counts. readErr is the error that ended the
+// reading, or nil.
 func (t *TriesImporter) finish(ctx context.Context, name string, readErr error) error {
 	err := readErr
 	if err == nil {

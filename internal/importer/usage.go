@@ -29,7 +29,7 @@ type fileUsage struct {
 	joined bool // whether join added this usage to a try of Airflow
 }
 
-// readFile replaces the namespaces in the file by the namespace of the import.
+// readFile adds the usage in a file. It replaces the namespaces in the file by the namespace of the import.
 func (u *usage) readFile(t *TriesImporter, name, namespace string) error {
 	in, err := os.Open(name)
 	if err != nil {

@@ -40,8 +40,8 @@ const firstInexact = 1 << 53
 
 // ParseNumber returns the value of a decimal number that was not sent as a text, such as a number in JSON. An integer without
 // an exponent is a category if its magnitude is at least firstInexact, because it may be an id; a present time in microseconds
-// since 1970 is smaller. An integer in the form of a compact date (20250401) is a date, as in a text; a field of kind Number in a
-// Schema takes it as the number.
+// since 1970 is smaller. An integer in the form of a compact date (20250401) is a date, as in a text; a field of kind Number
+// in a Schema stores it as the number 20250401.
 // ok is false if the category has more than MaxFeatureString characters, or if another number is too large for a float64.
 func ParseNumber(number string) (v Value, ok bool) {
 	if len(number) == compactDateDigits {

@@ -47,7 +47,7 @@ func TestParseCPURoundTrip(t *testing.T) {
 	assert.Equal(t, "251m", sizing.Cores(0.2501).String(), "cores must be rounded up, so that a grant is never too small")
 }
 
-func TestBytesString(t *testing.T) {
+func TestBytesAreWrittenInTheLargestExactUnit(t *testing.T) {
 	for b, want := range map[sizing.Bytes]string{
 		10 << 30: "10Gi", 1 << 40: "1Ti", 1536 << 20: "1536Mi", 1000: "1000", 0: "0", 3 << 10: "3Ki",
 	} {

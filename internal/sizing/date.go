@@ -137,7 +137,7 @@ func (d *dateReader) twoDigitsBelow(limit int) int {
 	return v
 }
 
-// fraction ignores digits beyond nanoseconds.
+// fraction reads a fraction of a second. It ignores digits beyond nanoseconds.
 func (d *dateReader) fraction() (v time.Duration) {
 	d.failed = d.failed || !d.hasDigit()
 	for unit := time.Second / 10; d.hasDigit(); unit /= 10 {

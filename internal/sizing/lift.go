@@ -122,7 +122,7 @@ func (s LiftState) describeCap() string {
 	return fmt.Sprintf("the cap is %s, %s", s.Ceiling.Approx(), s.CeilingBy)
 }
 
-// nextRung expects in `left` the number of lifts that remain after this one.
+// nextRung returns the amount that the lift grants. `left` is the number of lifts that remain after this one.
 func (s LiftState) nextRung(left int) Bytes {
 	if left == 0 {
 		return s.Ceiling

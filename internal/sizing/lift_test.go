@@ -12,7 +12,7 @@ import (
 
 const gib = sizing.GiB
 
-func TestLiftStateDecide(t *testing.T) {
+func TestDecideLiftsUntilTheCapOrTheLastLift(t *testing.T) {
 	base := sizing.LiftState{Failed: 2 * gib, Ceiling: 16 * gib, Kills: 1, MaxLifts: 3, Ladder: []sizing.Bytes{gib, 4 * gib, 9 * gib}}
 	with := func(change func(*sizing.LiftState)) sizing.LiftState {
 		s := base

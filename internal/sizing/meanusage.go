@@ -47,7 +47,8 @@ func (u MeanUsage) Get(field int) float64 {
 	return u[field]
 }
 
-// bounded returns nil if no field is within the limits.
+// bounded returns u without the fields outside the limits, and a warning for each of these fields. It returns nil if no
+// known field remains.
 func (u MeanUsage) bounded() (MeanUsage, []FieldError) {
 	var warnings []FieldError
 	for i := range u {

@@ -52,7 +52,8 @@ func (m Metadata) Bounded() (Metadata, []FieldError) {
 	return bounded, warnings
 }
 
-// checkEntry expects in `size` the bytes of the entries that were accepted before.
+// checkEntry reports whether an entry is within the limits, and returns a warning if it is not. `size` is the number of bytes
+// of the entries that were accepted before.
 func (m Metadata) checkEntry(name string, size int) (warning FieldError, fits bool) {
 	switch {
 	case name == "" || !isMetadataText(name, MaxMetadataName):
@@ -65,7 +66,7 @@ func (m Metadata) checkEntry(name string, size int) (warning FieldError, fits bo
 	return FieldError{}, true
 }
 
-// fits does not check the number of entries.
+// fits reports whether the names and values are within the limits. It does not check the number of entries.
 func (m Metadata) fits() bool {
 	size := 0
 	for name, values := range m {

@@ -20,7 +20,7 @@ const (
 type Profile struct {
 	Task         TaskKey
 	Observations int
-	Kills        int // OOM-killed tries
+	Kills        int // OOM-killed tries, without those of reproduced runs
 	LastSeen     time.Time
 	Group        Group
 	Memory       Quantiles // measured peaks of successes, or else their sampled peaks, in bytes

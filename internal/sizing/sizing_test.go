@@ -216,7 +216,7 @@ func TestErrorfKeepsKindAndCause(t *testing.T) {
 	assert.Equal(t, sizing.Internal, sizing.KindOf(cause))
 }
 
-func TestGroupOf(t *testing.T) {
+func TestGroupOfDependsOnTheMedianAndTheP99(t *testing.T) {
 	q := func(p50, p99 sizing.Bytes) sizing.Quantiles {
 		return sizing.Quantiles{P50: float64(p50), P99: float64(p99)}
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-func TestUntypedValues(t *testing.T) {
+func TestUntypedValueReadsTheKindFromTheText(t *testing.T) {
 	for text, want := range map[string]sizing.Value{
 		"": {}, "7": sizing.NumberValue(7), " 8 ": sizing.NumberValue(8), "-1e3": sizing.TextValue("-1e3"), "1e+3": sizing.NumberValue(1000), "105.0": sizing.NumberValue(105),
 		"007": {Kind: sizing.Category, Text: "007"}, "+5": {Kind: sizing.Category, Text: "+5"}, "-": {Kind: sizing.Category, Text: "-"},

@@ -51,10 +51,11 @@ type Observations interface {
 	// Duplicate. A repeated report that fills unknown fields is Amended. A report that contradicts a known field changes
 	// nothing and gets an Err of kind Conflict that names the field. Another prediction id is no contradiction: it is ignored
 	// with a warning. A report that contradicts a provisional one, and is not provisional itself, replaces the provisional one
-	// (Replaced) and gets those of its values that the new report lacks. If only one of two reports is a provisional OOM kill with
-	// a time, and the other is a failure that may be this kill, the try becomes or stays an OOM kill (Explained, if the report
-	// changes the stored outcome or replaces the stored report). A lift request for a stored try is a Duplicate with the stored
-	// Allocated; if a success is stored, the lift request gets an Err of kind Conflict.
+	// (Replaced), and takes over the values of the provisional one that it lacks itself. If
+	// only one of two reports is a provisional OOM kill with a time, and the other is a failure that may be this kill, the
+	// try becomes or stays an OOM kill (Explained, if the report changes the stored outcome or replaces the stored report).
+	// A lift request for a stored try is a Duplicate with the stored Allocated; if a success is stored, the lift request
+	// gets an Err of kind Conflict.
 	//
 	// A DAG run that is deleted and created again is another execution with the same keys of tries. A report is of a later execution
 	// if its try started at least a minute after the stored try ended, and if its peak differs or its prediction was made at
@@ -220,12 +221,14 @@ type Cohorts interface {
 
 // Cohort is the model of a namespace for its tasks without history. Only package cohort interprets the blob.
 type Cohort struct {
-	Namespace   string
-	Version     int // 1, 2, …: assigned by PublishCohort
-	Format      int // version of the encoding of Blob
-	Blob        []byte
-	Runs, Kills int // reports, and OOM kills among them, at the training, including those that retention removed
-	// UsedRuns and UsedKills are the same counts, but of each task at most as many reports, or kills, as a
+	Namespace string
+	Version   int // 1, 2, …: assigned by PublishCohort
+	Format    int // version of the encoding of Blob
+	Blob      []byte
+	// Runs and Kills are the numbers of reports, and of OOM kills among them, at the training. They include removed
+	// observations; the kills do not include those of reproduced runs.
+	Runs, Kills int
+	// UsedRuns and UsedKills count like Runs and Kills, but of each task at most as many reports, or kills, as a
 	// training uses.
 	UsedRuns, UsedKills int
 	TrainedAt           time.Time // start of the training
@@ -236,8 +239,8 @@ type CohortAge struct {
 	Version                   int // 0: none
 	Format                    int
 	LearnedRuns, LearnedKills int  // UsedRuns and UsedKills at the training
-	Runs, Kills               int  // reports and OOM kills now, including those that retention removed
-	UsedRuns, UsedKills       int  // the same counts, but of each task at most as many as a training uses
+	Runs, Kills               int  // now; see Cohort
+	UsedRuns, UsedKills       int  // now; see Cohort
 	HasNewProfiles            bool // usage profiles were found after the cohort was trained
 }
 

@@ -18,17 +18,18 @@ import (
 // FormatVersion is the newest version of a blob. It changes if older releases cannot read the blob,
 // or if a number in it changes its meaning, for example through another encoding of the features or
 // another order of models, experts or risks.
-const FormatVersion = 10
+const FormatVersion = 11
 
 // A blob has the oldest version that can hold its model, so that older releases read as many models as possible.
 const (
-	unscreenedVersion = 3 // the models use all columns of the encoding, and none of the columns that version 5 added
-	screenedVersion   = 4 // the models use only some columns; see encoder.screenColumns
-	offsetFreeVersion = 5 // the encoding may also have columns for the day of the month, the hour and the numbers in texts, but none for words in texts (textParts); no offset, see models.Offset
-	offsetVersion     = 6 // may also have an offset and columns for words in texts, but no aligned day of the month, see alignedMonthDay
-	alignedVersion    = 7 // may also have an aligned day of the month, but no effects of combinations, see combinations
-	utcVersion        = 8 // may also have effects of combinations, but columns and effects of dates follow UTC, see hasLocalTime
-	localVersion      = 9 // may also follow local time, but has no columns for peakDays
+	unscreenedVersion = 3  // the models use all columns of the encoding, and none of the columns that version 5 added
+	screenedVersion   = 4  // the models use only some columns; see encoder.screenColumns
+	offsetFreeVersion = 5  // the encoding may also have columns for the day of the month, the hour and the numbers in texts, but none for words in texts (textParts); no offset, see models.Offset
+	offsetVersion     = 6  // may also have an offset and columns for words in texts, but no aligned day of the month, see alignedMonthDay
+	alignedVersion    = 7  // may also have an aligned day of the month, but no effects of combinations, see combinations
+	utcVersion        = 8  // may also have effects of combinations, but columns and effects of dates follow UTC, see hasLocalTime
+	localVersion      = 9  // may also follow local time, but has no columns for peakDays
+	peakDaysVersion   = 10 // may also have columns for peakDays, but all numbers have the unit 1, see column.LogUnit
 )
 
 // ErrFormat reports a blob that is damaged or of an unknown version. The task must be trained again; until then a
@@ -46,8 +47,10 @@ const (
 func (m *Model) Format() int {
 	switch {
 	case m.Models == nil:
+	case slices.ContainsFunc(m.Models.Enc.Columns, func(c column) bool { return c.LogUnit < 1 && c.LogUnit > 0 }):
+		return FormatVersion // older releases would use the unit 1
 	case slices.ContainsFunc(m.Models.Enc.Columns, func(c column) bool { return c.PeakDays.First > 0 }):
-		return FormatVersion // older releases would give the line too few inputs
+		return peakDaysVersion // older releases would give the line too few inputs
 	case m.Models.hasLocalTime():
 		return localVersion // older releases know only the UTC of a date
 	case len(m.Models.Combinations.Columns) > 0:

@@ -98,7 +98,7 @@ func TestABlobWithLocalTimeHasANewFormat(t *testing.T) {
 	m.Models = &models{Enc: &encoder{Columns: []column{{Kind: sizing.Date, LocalTime: true}}}}
 	require.Equal(t, localVersion, m.Format())
 	m.Models.Enc.Columns[0].PeakDays = peakDays{First: 1, Last: 1}
-	require.Equal(t, FormatVersion, m.Format(), "earlier releases would give the line too few inputs")
+	require.Equal(t, peakDaysVersion, m.Format(), "earlier releases would give the line too few inputs")
 }
 
 func TestDateWithCyclesIsEncodedAsDayOfTheMonthAndHour(t *testing.T) {

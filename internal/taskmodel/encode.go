@@ -47,7 +47,8 @@ type encoder struct {
 type column struct {
 	Name            string
 	Kind            sizing.ValueKind // Missing: the feature is not encoded
-	WithLog         bool             `cbor:"Log"`            // adds log1p of the number
+	WithLog         bool             `cbor:"Log"`            // adds the logarithm of the number, see logOf
+	LogUnit         float64          `cbor:",omitzero"`      // unit of the number in this logarithm; 0: 1
 	MissingFlag     bool             `cbor:"Flag"`           // adds an indicator of a missing value
 	RarelyMissing   bool             `cbor:"Blind"`          // few or no rows lack the feature, so the models cannot learn the effect of its absence
 	RarelyPresent   bool             `cbor:"Rare,omitempty"` // few or no rows have the feature, so the models cannot learn its effect
@@ -170,7 +171,9 @@ func readColumn(field sizing.Field, j int, rows [][]sizing.Value) column {
 	}
 	switch c.Kind {
 	case sizing.Number:
-		c.WithLog = lowest >= 0 && len(distinct) > 2
+		if c.WithLog = lowest >= 0 && len(distinct) > 2; c.WithLog {
+			c.LogUnit = logUnit(j, rows)
+		}
 	case sizing.Category:
 		c.readLevels(j, rows)
 		c.readTextNumbers(j, rows)
@@ -271,7 +274,7 @@ func (c *column) number(v sizing.Value, line, tree []float64) ([]float64, []floa
 		x = 0
 	} else {
 		tree = append(tree, x)
-		logged = math.Log1p(max(x, 0))
+		logged = c.logOf(x)
 	}
 	line = append(line, x)
 	if c.WithLog {
@@ -281,6 +284,26 @@ func (c *column) number(v sizing.Value, line, tree []float64) ([]float64, []floa
 		line = append(line, indicator(missing))
 	}
 	return line, tree
+}
+
+// logOf returns log1p of a number in LogUnit.
+func (c *column) logOf(x float64) float64 {
+	unit := c.LogUnit
+	if unit == 0 {
+		unit = 1
+	}
+	return math.Log1p(max(x, 0) / unit)
+}
+
+// logUnit returns the unit of field j in logOf.
+func logUnit(j int, rows [][]sizing.Value) float64 {
+	var numbers []float64
+	for _, cells := range rows {
+		if v := &cells[j]; v.Kind != sizing.Missing {
+			numbers = append(numbers, v.Num)
+		}
+	}
+	return unitOf(numbers)
 }
 
 // category appends the columns of a category to line and tree. mean is the task's mean log peak.

@@ -56,7 +56,10 @@ func TestEncodingOfOneFeature(t *testing.T) {
 		value      sizing.Value // to encode
 		line, tree []float64    // the columns of the linear models, and those of the trees
 	}{
-		"a number has its value and its logarithm":       {[]sizing.Value{number(1), number(5), number(9)}, number(3), []float64{3, math.Log(4)}, []float64{3}},
+		"a number has its value and its logarithm":       {[]sizing.Value{number(1), number(5), number(9)}, number(3), []float64{3, math.Log1p(3000)}, []float64{3}},
+		"the log column of a count is log1p":             {[]sizing.Value{number(0), number(5), number(9)}, number(3), []float64{3, math.Log1p(3)}, []float64{3}},
+		"a small size is the unit of sizes with zeros":   {[]sizing.Value{number(0), number(.5), number(9)}, number(3), []float64{3, math.Log1p(6)}, []float64{3}},
+		"the unit is at most 1":                          {[]sizing.Value{number(2000), number(5000), number(9000)}, number(3000), []float64{3000, math.Log1p(3000)}, []float64{3000}},
 		"the log column of a negative number is 0":       {[]sizing.Value{number(1), number(5), number(9)}, number(-3), []float64{-3, 0}, []float64{-3}},
 		"numbers below zero have no logarithm":           {[]sizing.Value{number(-1), number(5), number(9)}, number(3), []float64{3}, []float64{3}},
 		"two different numbers have no logarithm":        {[]sizing.Value{number(1), number(5), number(5)}, number(5), []float64{5}, []float64{5}},

@@ -47,3 +47,41 @@ func TestExtrapolationDoesNotDependOnTheUnit(t *testing.T) {
 		}
 	}
 }
+
+// The peak is proportional to the size, or to a power of it. In each unit, the grants near the largest sizes are about the same.
+func TestGrantsDoNotDependOnTheUnit(t *testing.T) {
+	for seed := range uint64(2) {
+		for _, power := range []float64{.5, 1} {
+			var inBytes []sizing.Bytes
+			for _, unit := range []float64{1, 1e6, 1e9, 1e12} {
+				k, rng := newTask(t), newRand(150+seed)
+				report := func(size float64) {
+					k.reportSuccess(sizeIn(unit, size), math.Pow(size/1e9, power)*noise(rng, .05))
+				}
+				largest := 0.0
+				for range 300 {
+					size := math.Round(4e9 * noise(rng, 1))
+					largest = max(largest, size)
+					report(size)
+					k.train()
+				}
+				report(5 * largest)
+				for i, factor := range []float64{.1, .97, 2, 3, 4} {
+					q := question(sizeIn(unit, factor*largest))
+					q.Cap, q.Requested = 0, sizing.Resources{}
+					s := k.model.Size(q)
+					if unit == 1 {
+						inBytes = append(inBytes, s.Limit)
+						assert.Greater(t, s.Limit, bytes(math.Pow(factor*largest/1e9, power)), "%v times the largest size: %s", factor, s.Reason)
+						continue
+					}
+					assert.InEpsilon(t, float64(inBytes[i]), float64(s.Limit), .1, "power %v, unit %v, %v times: %s", power, unit, factor, s.Reason)
+				}
+			}
+		}
+	}
+}
+
+func sizeIn(unit, size float64) sizing.Features {
+	return sizing.Features{"size": sizing.NumberValue(size / unit)}
+}

@@ -112,7 +112,7 @@ func (c *column) measureRelevance(j int, rows [][]sizing.Value, y []float64) {
 
 func (c *column) scaled(v sizing.Value) float64 {
 	if c.WithLog {
-		return math.Log1p(max(0, v.Num))
+		return c.logOf(v.Num)
 	}
 	return v.Num
 }

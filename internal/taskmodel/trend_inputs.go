@@ -74,8 +74,8 @@ func (t *trend) rangeOf(j int) *interval {
 }
 
 // logOffsetOf returns the number that the logarithm of an input adds to a value, so that the logarithm of 0 exists: 1 for
-// counts. If small magnitudes of the input are below 1, such as sizes in GB, it is one of these magnitudes, because an
-// offset of 1 would hide the ratios of such values. Before the first fit, and in models of earlier releases, it is 1.
+// counts. If small magnitudes of the input are not far above 1, such as sizes in GB, it is less, because an offset of 1 would hide the
+// ratios of such values; see unitOf. Before the first fit, and in models of earlier releases, it is 1.
 func (t *trend) logOffsetOf(j int) float64 {
 	if i := j + len(t.Pairs); i < len(t.Units) {
 		return t.Units[i]
@@ -83,33 +83,51 @@ func (t *trend) logOffsetOf(j int) float64 {
 	return 1
 }
 
-// logOffsetQuantile is the quantile of the magnitudes above 0 that becomes the log offset, if it is below 1. A few values
-// that are almost 0, such as rounding errors, must not be the log offset.
+// logOffsetQuantile is the quantile of the magnitudes above 0 that is a small number of an input. A few values that are almost 0,
+// such as rounding errors, must not be the small number.
 const logOffsetQuantile = 0.1
 
 func (t *trend) setLogOffsets(rows []row) {
 	t.Units = nil
-	var magnitudes []float64
+	var numbers []float64
 	for j := -len(t.Pairs); j < len(t.Ranges); j++ {
-		magnitudes = magnitudes[:0]
-		isSmall := false
+		numbers = numbers[:0]
 		for i := range rows {
-			if v, known := t.value(j, rows[i].Cells); known && v != 0 {
-				magnitudes = append(magnitudes, math.Abs(v))
-				isSmall = isSmall || math.Abs(v) < 1
+			if v, known := t.value(j, rows[i].Cells); known {
+				numbers = append(numbers, v)
 			}
 		}
-		if !isSmall {
-			continue
-		}
-		slices.Sort(magnitudes)
-		if offset := magnitudes[int(logOffsetQuantile*float64(len(magnitudes)))]; offset < 1 {
+		if offset := unitOf(numbers); offset < 1 {
 			for len(t.Units) <= j+len(t.Pairs) {
 				t.Units = append(t.Units, 1)
 			}
 			t.Units[j+len(t.Pairs)] = offset
 		}
 	}
+}
+
+// unitOf returns the unit of the numbers of an input in a logarithm, log(1 + number/unit). It is at most 1. The numbers are far above 1
+// in this unit, so that the result is nearly the logarithm of the number: a line of log(1 + x) cannot follow a peak that is
+// proportional to sizes from 0.5 to 60 GB. If some numbers are 0, the unit is only a small number of the input, or 1 for counts,
+// because the peak of an empty input is no power of its size. unitOf changes the order of the numbers.
+func unitOf(numbers []float64) float64 {
+	hasZero, areIntegers := false, true
+	magnitudes := numbers[:0]
+	for _, x := range numbers {
+		hasZero, areIntegers = hasZero || x == 0, areIntegers && x == math.Trunc(x)
+		if x != 0 {
+			magnitudes = append(magnitudes, math.Abs(x))
+		}
+	}
+	if len(magnitudes) == 0 || hasZero && areIntegers {
+		return 1
+	}
+	slices.Sort(magnitudes)
+	small := magnitudes[int(logOffsetQuantile*float64(len(magnitudes)))]
+	if hasZero {
+		return min(1, small)
+	}
+	return min(1, small/bayes.UnitsPerSize)
 }
 
 func (t *trend) value(j int, cells []sizing.Value) (x float64, known bool) {

@@ -24,7 +24,7 @@ type part struct {
 // cheapest expert. It is finite, because the learner may multiply it by zero.
 const unbounded = 1e9
 
-// The order of parts is that of the table.
+// parts lists the parts that can be removed, in the order of the table.
 var parts = []part{
 	{name: "features", noFeatures: true},
 	{name: "cold-start average", ablation: taskmodel.Ablation{NoColdStart: true}},
@@ -54,7 +54,7 @@ func config(change func(*experts.Config)) taskmodel.Ablation {
 	return taskmodel.Ablation{Config: change}
 }
 
-// excluding omits the experts that use one residual distribution.
+// excluding returns the ablation that omits the experts that use one residual distribution.
 func excluding(distribution string) taskmodel.Ablation {
 	return taskmodel.Ablation{Exclude: func(expert string) bool { return strings.HasSuffix(expert, ", by "+distribution) }}
 }
@@ -86,7 +86,7 @@ func withoutSameInputs(p *experts.Point) {
 	p.Scale[experts.SameScale], p.MinAmount, p.Repeats = p.Scale[experts.TreeScale], 0, experts.Repeats{}
 }
 
-// Zero rows means all rows.
+// read reads the first `rows` rows of a trace, or all rows if `rows` is 0. It drops the features if the part is the features.
 func (p part) read(name string, rows int) (*backtest.Trace, error) {
 	history, err := os.ReadFile(name)
 	if err != nil {

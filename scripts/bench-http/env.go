@@ -91,7 +91,7 @@ type server struct {
 	ready time.Duration // from the start to the readiness
 }
 
-// serve uses the core `cpu`; any core if `cpu` is empty.
+// serve starts the service on the core `cpu`, or on any core if `cpu` is empty.
 func (e *benchEnv) serve(ctx context.Context, cpu string, dsn string) (*server, error) {
 	addr, admin, err := freeAddresses()
 	if err != nil {
@@ -114,7 +114,7 @@ func (e *benchEnv) serveEcho(ctx context.Context, cpu string) (*server, error) {
 	return e.launch(ctx, pinned(ctx, cpu, self, "-echo", addr), addr, "", "/")
 }
 
-// launch waits until readyPath answers with a status below 500.
+// launch starts a server and waits until its readyPath answers with a status below 500.
 func (e *benchEnv) launch(ctx context.Context, cmd *exec.Cmd, addr, admin, readyPath string) (*server, error) {
 	log, err := os.OpenFile(filepath.Join(e.dir, "server.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -202,7 +202,7 @@ func (s *server) residentMemory() (int64, error) {
 	return 0, errors.New("read resident memory: no VmRSS in /proc/PID/status")
 }
 
-// cpuTime includes user and system time since the start.
+// cpuTime returns the CPU time of the server since its start: user and system time.
 func (s *server) cpuTime() (time.Duration, error) {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(s.cmd.Process.Pid) + "/stat")
 	if err != nil {

@@ -34,7 +34,8 @@ func (g sizeResult) perModelText() string {
 	return fmt.Sprintf("%.2f MB", g.perModel/1e6)
 }
 
-// sizes depends on the flag -form. The amount of data never decreases, because addData can only add data.
+// sizes returns the sizes to measure, which depend on the flag -form. The amount of data never decreases, because addData can
+// only add data.
 func (b *bench) sizes() []size {
 	switch b.form {
 	case "short": // a smoke test, which measures row 4 only if -rows selects it
@@ -143,7 +144,8 @@ func (b *bench) storeReceipt(ctx context.Context, conn *pgx.Conn) error {
 	return errors.New("wait for the receipt of a prediction: not stored within 10 s")
 }
 
-// measureSize requests predictions for the tasks in turn. serverResident is the resident memory of b.server in bytes.
+// measureSize measures one size: it starts the replicas and requests predictions for the tasks in turn. serverResident is the
+// resident memory of b.server in bytes.
 func (b *bench) measureSize(ctx context.Context, s size, serverResident int64) (result sizeResult, err error) {
 	result.size = s
 	var replicas []*server

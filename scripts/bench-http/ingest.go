@@ -85,7 +85,7 @@ func appendTo(to *[]float64) func(float64, error) error {
 	}
 }
 
-// Each of the bodies is for a different try.
+// observeBodies returns n bodies of /observe. Each of them is for a different try.
 func observeBodies(seed uint64, n int) []string {
 	r := newRandom(seed)
 	all := make([]string, n)
@@ -95,7 +95,7 @@ func observeBodies(seed uint64, n int) []string {
 	return all
 }
 
-// prepareIngest returns the id of the task "ingest".
+// prepareIngest creates the table for row 3, and returns the id of the task "ingest".
 func (b *bench) prepareIngest(ctx context.Context) (task int64, err error) {
 	conn, err := pgx.Connect(ctx, b.env.db.DSN())
 	if err != nil {

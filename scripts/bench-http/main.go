@@ -70,7 +70,7 @@ func main() {
 
 func (b *bench) printf(format string, args ...any) { fmt.Printf(format+"\n", args...) }
 
-// run writes profiles instead if b.profile is set.
+// run measures the selected rows. If b.profile is set, it writes profiles instead.
 func (b *bench) run(ctx context.Context, bin, rows string) (err error) {
 	serverCPU, loadCPU := cores()
 	uptime, _ := exec.CommandContext(ctx, "uptime").Output() // for the header of the output only
@@ -111,7 +111,8 @@ type row struct {
 	measure       func(context.Context) error
 }
 
-// table has row 16 only if the URL of another model server is given. No row has a number from 5 to 15.
+// table returns the rows. It contains row 16 only if the URL of another model server is given. No row has a number from 5 to
+// 15.
 func (b *bench) table() []row {
 	rows := []row{
 		{"1", "single predictions against an echo server", true, b.benchSingle},
@@ -125,7 +126,7 @@ func (b *bench) table() []row {
 	return rows
 }
 
-// isSelected applies byForm if `rows` is empty.
+// isSelected reports whether the list `rows` contains a number. If the list is empty, it returns byForm.
 func isSelected(rows, number string, byForm bool) bool {
 	if rows == "" {
 		return byForm

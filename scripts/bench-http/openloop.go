@@ -29,7 +29,7 @@ type openLoopResult struct {
 	errors    int
 }
 
-// quantile returns 0 if there are no latencies.
+// quantile returns a quantile of the latencies, or 0 if there are none.
 func (p openLoopResult) quantile(q float64) time.Duration {
 	if len(p.latencies) == 0 {
 		return 0
@@ -54,7 +54,8 @@ func (p openLoop) measureMaximum(ctx context.Context) float64 {
 // openLoopRuns counts the calls of openLoop.run, so that no two calls send the same try.
 var openLoopRuns atomic.Int64
 
-// run waits for all answers. If ctx ends, the remaining requests are not sent.
+// run sends the requests, waits for all answers and returns the latencies. If ctx ends, it does not send the remaining
+// requests.
 func (p openLoop) run(ctx context.Context) openLoopResult {
 	transport := &http.Transport{MaxIdleConnsPerHost: openLoopWorkers}
 	defer transport.CloseIdleConnections()

@@ -15,12 +15,12 @@ const (
 	predictedTask = "predict_demand"
 )
 
-// The seed of newRandom determines the history and the requests.
+// newRandom returns a random number generator. Its seed determines the history and the requests.
 func newRandom(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 12)) }
 
 type object = map[string]any
 
-// features draws one run; the peak is in bytes.
+// features draws the features, the peak in bytes and the duration in seconds of one run.
 func features(r *rand.Rand) (f object, peak, seconds float64) {
 	products, days := math.Round(100+4900*r.Float64()), 1+r.IntN(60)
 	region := []string{"emea", "apac", "amer"}[r.IntN(3)]

@@ -23,7 +23,7 @@ func ratioOf(one, other []float64) ratio {
 
 func (r ratio) String() string { return fmt.Sprintf("%.2f [%.2f .. %.2f]", r.median, r.low, r.high) }
 
-// median requires a non-empty slice.
+// median returns the median of a non-empty slice.
 func median(values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	n := len(sorted)

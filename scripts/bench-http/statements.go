@@ -22,7 +22,7 @@ type statement struct {
 // grownTask is the first of the ten tasks among which addData divides the observations.
 var grownTask = sizing.TaskKey{Namespace: sizing.DefaultNamespace, DAG: "grown", Task: "task-1"}
 
-// No task is due for training, so Claim changes nothing.
+// statements are the statements that timeStatements measures. No task is due for training, so Claim changes nothing.
 var statements = []statement{
 	{"claim a due task", func(ctx context.Context, st *postgres.Store) error {
 		_, err := st.Claim(ctx, "bench", time.Minute)

@@ -25,7 +25,7 @@ type load struct {
 // counterPlaceholder is replaced in bodies by a unique text, so that each request is about a new try.
 const counterPlaceholder = "#########"
 
-// Latencies of loadResult are in milliseconds.
+// loadResult contains the figures of a load. Latencies are in milliseconds.
 type loadResult struct {
 	Requests, Errors, Timeouts float64
 	Seconds                    float64
@@ -34,7 +34,8 @@ type loadResult struct {
 
 func (s loadResult) rate() float64 { return s.Requests / s.Seconds }
 
-// luaTable has split the bodies at the placeholders, so that script builds a request with one concatenation.
+// script is the Lua script of wrk. luaTable has split the bodies at the placeholders, so that script builds a request with
+// one concatenation.
 const script = `
 local bodies = dofile(os.getenv("BENCH_BODIES"))
 local start, count, at = tonumber(os.getenv("BENCH_START")), 0, 0
@@ -78,7 +79,7 @@ end
 // loadCount numbers the loads of a run, so that no two of 90 successive loads send the same try.
 var loadCount int
 
-// run returns an error if wrk counts a broken connection, a timeout or a status from 400 on.
+// run runs the load. It returns an error if wrk counts a broken connection, a timeout or a status from 400 on.
 func (l load) run(ctx context.Context) (loadResult, error) {
 	dir, err := os.MkdirTemp("", "bench-http-")
 	if err != nil {
@@ -96,7 +97,7 @@ func (l load) run(ctx context.Context) (loadResult, error) {
 	return s, err
 }
 
-// wrk decodes the figures that the script prints.
+// wrk runs the program wrk, and returns the figures that the script prints.
 func (l load) wrk(ctx context.Context, lua, bodies string, length time.Duration) (loadResult, error) {
 	var s loadResult
 	loadCount++
@@ -128,7 +129,7 @@ func luaTable(bodies []string) string {
 	return b.String()
 }
 
-// pinned uses any core if `cpu` is empty or taskset is missing.
+// pinned returns a command that runs on the core `cpu`, or on any core if `cpu` is empty or taskset is missing.
 func pinned(ctx context.Context, cpu string, args ...string) *exec.Cmd {
 	if taskset, err := exec.LookPath("taskset"); cpu != "" && err == nil {
 		args = append([]string{taskset, "-c", cpu}, args...)

@@ -59,7 +59,7 @@ func (s sums) verdict() string {
 	return "no"
 }
 
-// Each task is replayed alone.
+// replay replays a number of tasks of one kind and returns their sums. Each task is replayed alone.
 func replay(k kind, seed uint64, tasks, runs int) (s sums, err error) {
 	for n := range tasks {
 		var history bytes.Buffer

@@ -27,7 +27,7 @@ type callers struct {
 	server   *testcluster.Replica // at addr
 }
 
-// The seed determines the requests.
+// newCallers returns callers of the first replica. The seed determines their requests.
 func newCallers(cluster *testcluster.Cluster, tasks []testcluster.Task, seed uint64) *callers {
 	server := cluster.Replicas[0]
 	c := &callers{addr: strings.TrimPrefix(server.URL, "http://"), tasks: tasks, seed: seed, reports: cluster.Reports, server: server}
@@ -62,12 +62,12 @@ func (s *callStats) add(o *callStats) {
 	s.rejectedTimes = append(s.rejectedTimes, o.rejectedTimes...)
 }
 
-// rejectedRatio does not count failed calls.
+// rejectedRatio returns the ratio of rejected calls to answered and rejected calls. It does not count failed calls.
 func (s *callStats) rejectedRatio() float64 {
 	return float64(s.rejected) / float64(max(1, s.rejected+s.good))
 }
 
-// goodput counts answers with 200 per second.
+// goodput returns the number of answers with 200 per second.
 func (l *loadRun) goodput() float64 {
 	return float64(l.predicts.good+l.reports.good) / l.length.Seconds()
 }
@@ -91,7 +91,7 @@ func (l *loadRun) String() string {
 		100*l.predicts.rejectedRatio(), 100*l.reports.rejectedRatio(), quantile(l.rejectionTimes(), 0.5), quantile(l.rejectionTimes(), 0.99), l.failed, l.noRetryAfter)
 }
 
-// cpuTime includes user and system time; 0 if unknown. The kernel counts in 1/100 s.
+// cpuTime returns the CPU time of a process, user and system time, or 0 if it is unknown. The kernel counts in 1/100 s.
 func cpuTime(pid int) time.Duration {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -203,7 +203,7 @@ func (c *callers) runCaller(ctx context.Context, conn *wireConn, l *loadRun, lab
 	}
 }
 
-// fail also pauses, so that failures do not become a busy loop.
+// fail counts a failure and keeps the text of the first one. It pauses, so that failures do not become a busy loop.
 func (l *loadRun) fail(format string, args ...any) {
 	l.failed++
 	if l.firstFailure == "" {

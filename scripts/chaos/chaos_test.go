@@ -28,7 +28,7 @@ type faultCase struct {
 	want   string // part of the recorded text; for "never sent 1" the test counts stored reports instead; empty if the trial must find no fault
 }
 
-// In the case "none", the trial must find no fault.
+// faultCases returns the faults to inject. In the case "none", the trial must find no fault.
 func faultCases() map[string]faultCase {
 	forward := func(w http.ResponseWriter, r *http.Request, body string, replica http.Handler) {
 		r.Body, r.ContentLength = io.NopCloser(strings.NewReader(body)), int64(len(body))
@@ -160,7 +160,7 @@ func proxyWith(t *testing.T, cluster *testcluster.Cluster, inject fault) http.Ha
 	})
 }
 
-// `like` is an SQL pattern of run ids.
+// countStored returns the number of stored reports whose run id matches `like`, an SQL pattern.
 func countStored(ctx context.Context, t *testing.T, cluster *testcluster.Cluster, like string) (n int) {
 	conn, err := connect(ctx, cluster)
 	require.NoError(t, err)
@@ -169,7 +169,7 @@ func countStored(ctx context.Context, t *testing.T, cluster *testcluster.Cluster
 	return n
 }
 
-// loadRunAt lasts 5 s.
+// loadRunAt returns a run of 5 s with a constant number of answers per second.
 func loadRunAt(perSecond int) *loadRun {
 	l := &loadRun{connections: 8, length: 5 * time.Second, buckets: make([]int, 51)}
 	l.predicts.good = 5 * perSecond

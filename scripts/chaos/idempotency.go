@@ -42,7 +42,8 @@ func trialIdempotency(ctx context.Context, tr *trialRun) error {
 	return nil
 }
 
-// check also records a failure if no other body was sent.
+// check checks that each operation had one effect, and that each other body got 409. It also records a failure if no other body
+// was sent.
 func (e *operationCounts) check(tr *trialRun) {
 	tr.check(e.failed == 0, "%d calls failed: %s", e.failed, e.firstFailure)
 	tr.check(e.wrong == 0, "%d operations had no effect or several: %s", e.wrong, e.firstFailure)

@@ -128,7 +128,7 @@ type readyAnswer struct {
 	Observe string `json:"observe"` // whether reports can be stored: "ok" or "unavailable"
 }
 
-// readiness returns the zero value if there is no answer or it is not JSON.
+// readiness returns the answer of /readyz. It returns the zero value if there is no answer, or if the answer is not JSON.
 func readiness(ctx context.Context, r *testcluster.Replica) (a readyAnswer) {
 	code, answer, err := r.Call(ctx, http.MethodGet, "/readyz", nil)
 	if err != nil || json.Unmarshal(answer, &a) != nil {
@@ -172,7 +172,7 @@ func (p *prober) probe(ctx context.Context) {
 	}
 }
 
-// `when` describes the time of the requests for the failure text.
+// check checks that a model answered each request. The argument `when` describes the time of the requests in the texts.
 func (p *prober) check(tr *trialRun, when string) {
 	tr.printf("predictions %s: %d, not from a model: %d, p99 %v, max %v", when, p.sent, p.failed, quantile(p.times, 0.99), quantile(p.times, 1))
 	tr.check(p.sent > 0 && p.failed == 0, "%d of %d predictions %s were not from a model: %s", p.failed, p.sent, when, p.firstFailure)

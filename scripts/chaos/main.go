@@ -94,7 +94,7 @@ func run(ctx context.Context, base trialRun, form, only string) (passed bool) {
 	return failed == 0
 }
 
-// execute reports whether the trial passed or was skipped.
+// execute runs the trial, prints its result, and reports whether the trial passed or was skipped.
 func (t *trial) execute(ctx context.Context, tr *trialRun) bool {
 	fmt.Printf("=== %s: %s\n", t.name, t.goal)
 	start := time.Now()
@@ -141,7 +141,7 @@ func (tr *trialRun) check(ok bool, format string, args ...any) {
 	}
 }
 
-// loadAverage is that of the last minute, on which absolute figures depend.
+// loadAverage returns the load average of the last minute, on which absolute figures depend.
 func loadAverage() string {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {

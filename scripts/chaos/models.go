@@ -33,7 +33,8 @@ const insertModelSQL = `
 	WHERE task.dag_id = $1 AND task.task_id = $2
 	RETURNING version`
 
-// insertModel does not activate the version.
+// insertModel stores a blob as the next version of a task, and returns the number of this version. It does not activate the
+// version.
 func insertModel(ctx context.Context, conn *pgx.Conn, task testcluster.Task, blob []byte) (version int, err error) {
 	err = conn.QueryRow(ctx, insertModelSQL, task.DAG, task.Task, blob).Scan(&version)
 	return version, err
@@ -49,7 +50,7 @@ func train(ctx context.Context, r *testcluster.Replica, task testcluster.Task) e
 	return callError("train "+task.Task, code, text, err)
 }
 
-// callError returns nil for the status 200. `text` is the body of the answer.
+// callError returns the error of a call; nil for the status 200. The argument `text` is the body of the answer.
 func callError(call string, status int, text []byte, err error) error {
 	switch {
 	case err != nil:
@@ -80,7 +81,7 @@ func (a *answer) version() int {
 	return a.Model.Version
 }
 
-// Any status but 200 is an error.
+// post calls a replica and decodes the answer. Any status but 200 is an error.
 func post(ctx context.Context, r *testcluster.Replica, path string, body any) (a answer, err error) {
 	code, text, err := r.Call(ctx, http.MethodPost, path, body)
 	if err := callError(path, code, text, err); err != nil {
@@ -90,7 +91,7 @@ func post(ctx context.Context, r *testcluster.Replica, path string, body any) (a
 	return a, err
 }
 
-// answeringVersion returns 0 without a model.
+// answeringVersion returns the version of the model that answers for a task, or 0 if no model answers.
 func answeringVersion(ctx context.Context, r *testcluster.Replica, task testcluster.Task) (int, error) {
 	a, err := post(ctx, r, "/predict", map[string]any{"dag_id": task.DAG, "task_id": task.Task, "requested": map[string]any{"memory": "64Gi"}})
 	return a.version(), err

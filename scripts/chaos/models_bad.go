@@ -125,7 +125,7 @@ func (tr *trialRun) checkRollback(ctx context.Context, w *workload, bad, good in
 	return nil
 }
 
-// checkNoRollback is the control.
+// checkNoRollback checks that the watchdog does not roll back a good version. It is the control of checkRollback.
 func (tr *trialRun) checkNoRollback(ctx context.Context, w *workload, description string) error {
 	w.ended, w.killed = 0, 0
 	if err := w.simulate(ctx, maxOutcomes); err != nil {

@@ -177,7 +177,8 @@ func (tr *trialRun) runCut(ctx context.Context, p *promoter, length, delay time.
 	return nil
 }
 
-// isKnown is false without an answer, or if the answer contains no staleness.
+// staleness returns how old the models of a replica may be, as /readyz reports it. isKnown is false without an answer, or if
+// the answer contains no staleness.
 func staleness(ctx context.Context, r *testcluster.Replica) (stale time.Duration, isKnown bool) {
 	var a struct {
 		Stale *float64 `json:"stale_seconds"`

@@ -18,7 +18,7 @@ import (
 
 // These tests run the checks of the model trials against fake replicas, whose answers are fixed.
 
-// Paths without an answer get 409.
+// fakeReplica starts a fake replica with fixed answers by the end of the path. Paths without an answer get 409.
 func fakeReplica(t *testing.T, answers map[string]string) *testcluster.Replica {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -84,7 +84,8 @@ func TestTrialFailsIfTheCutHasNoEffect(t *testing.T) {
 	assert.Contains(t, tr.failures[0], "the network was not cut")
 }
 
-// The replica of workloadWith answers from version 1; `action` is what the watchdog left in the audit log.
+// workloadWith returns a workload whose replica answers from version 1. The argument `action` is the action of the watchdog in
+// the audit trail.
 func workloadWith(t *testing.T, action string) *workload {
 	t.Helper()
 	r := fakeReplica(t, map[string]string{

@@ -76,7 +76,7 @@ type comparison struct {
 	atBest, aboveBest []*loadRun
 }
 
-// The run ids of compare begin with `label`.
+// compare runs the best number of connections and a larger one in turn. The run ids begin with `label`.
 func (c *callers) compare(ctx context.Context, tr *trialRun, label string, best, above, rounds, seconds int) *comparison {
 	k, length := &comparison{}, time.Duration(seconds)*time.Second
 	k.atBest = append(k.atBest, c.run(ctx, label+"-first", best, length))
@@ -119,8 +119,8 @@ func (k *comparison) total() *loadRun {
 // minGoodput is the fraction of the highest goodput that must remain under overload.
 const minGoodput = 0.8
 
-// check bounds the goodput and the time of a rejection only in the long form: in a few short rounds, other load on the
-// machine and the load generator affect these figures as much as the service does.
+// check prints the comparison and checks its figures. It bounds the goodput and the time of a rejection only in the long form:
+// in a few short rounds, other load on the machine and the load generator affect these figures as much as the service does.
 func (k *comparison) check(tr *trialRun, name string) {
 	bestGoodput, total := k.bestGoodput(), k.total()
 	tr.printf("%s: compared with %.0f/s at the best number of connections (%d): %v", name, bestGoodput, k.atBest[0].connections, total)

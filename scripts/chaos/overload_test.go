@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// loadOf has 100 answers in each bucket. If `failure` is not empty, it is the text of the first failure.
+// loadOf returns a run with 100 answers in each bucket. If `failure` is not empty, it is the text of the first failure.
 func loadOf(failure string) *loadRun {
 	l := &loadRun{connections: 8, length: time.Second, buckets: make([]int, 11), firstFailure: failure}
 	l.predicts.good = 1000

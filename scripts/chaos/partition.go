@@ -71,7 +71,8 @@ func trialPartition(ctx context.Context, tr *trialRun) error {
 	return nil
 }
 
-// createLink first removes what an interrupted run has left.
+// createLink creates the network namespace and the veth pair, and returns the function that removes them. It first removes
+// what an interrupted run has left.
 func createLink() (remove func(), err error) {
 	remove = func() {
 		_ = ip("link", "del", nearEnd) // fails if it does not exist

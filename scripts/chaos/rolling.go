@@ -106,7 +106,7 @@ func (b *balancer) pick(n int) string {
 
 func nextBinary(dir string, n int) string { return filepath.Join(dir, fmt.Sprintf("loadaware-%d", n)) }
 
-// The nth newer version has n additional migrations.
+// buildNext builds the nth newer version, which has n additional migrations.
 func buildNext(ctx context.Context, dir string, n int) error {
 	root, err := testcluster.Root()
 	if err != nil {
@@ -131,7 +131,8 @@ CREATE TABLE chaos_%[1]d (task bigint REFERENCES task ON DELETE CASCADE);
 	return testcluster.Build(ctx, tree, nextBinary(dir, n))
 }
 
-// copySources omits hidden files and folders, and the folders bin, data and api/python.
+// copySources copies the sources of the repository. It omits hidden files and folders, and the folders bin, data and
+// api/python.
 func copySources(from, to string) error {
 	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {

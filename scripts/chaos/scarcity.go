@@ -189,7 +189,7 @@ func makeWritable(ctx context.Context, cluster *testcluster.Cluster) error {
 	return runCommand(ctx, "chmod", "-R", "u+w", databaseDir(cluster))
 }
 
-// databaseDir is the folder of the PostgreSQL cluster.
+// databaseDir returns the folder of the PostgreSQL cluster.
 func databaseDir(cluster *testcluster.Cluster) string {
 	return filepath.Join(cluster.Postgres.DataDir(), "postgres")
 }
@@ -220,7 +220,7 @@ func limitMemory(ctx context.Context, cluster *testcluster.Cluster, limit string
 		"prlimit", "--pid", strconv.Itoa(cluster.Postgres.PID()), "--as="+limit+":")
 }
 
-// The error of runCommand contains the output.
+// runCommand runs a command. Its error contains the output.
 func runCommand(ctx context.Context, name string, args ...string) error {
 	if output, err := exec.CommandContext(ctx, name, args...).CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %s: %w", name, output, err)

@@ -109,7 +109,7 @@ func (tr *trialRun) runToxic(ctx context.Context, cluster *testcluster.Cluster, 
 	return recovered, nil
 }
 
-// newProxy listens on a free port of loopback.
+// newProxy starts a proxy of toxiproxy on a free port of loopback.
 func newProxy(upstream string) (*toxiproxy.Proxy, error) {
 	zerolog.SetGlobalLevel(zerolog.Disabled) // the toxics write to the global logger
 	log := zerolog.Nop()

@@ -66,7 +66,7 @@ func (t *callCounts) String() string {
 	return text
 }
 
-// quantile rounds to 0.1 ms.
+// quantile returns a quantile of the times, rounded to 0.1 ms, or 0 if there are none.
 func quantile(times []time.Duration, q float64) time.Duration {
 	if len(times) == 0 {
 		return 0
@@ -93,7 +93,7 @@ func (t *traffic) start(ctx context.Context, n int) {
 	}
 }
 
-// stop waits until the last report of each caller is acknowledged or given up.
+// stop ends the callers and returns their counts. It waits until the last report of each caller is acknowledged or given up.
 func (t *traffic) stop() callCounts {
 	close(t.ending)
 	t.running.Wait()
@@ -116,7 +116,7 @@ func (t *traffic) ended() bool {
 	}
 }
 
-// The seed and the number of the caller determine its requests.
+// runCaller runs one caller until stop. The seed and the number of the caller determine its requests.
 func (t *traffic) runCaller(ctx context.Context, number int) {
 	random := rand.New(rand.NewPCG(t.seed, uint64(number)))
 	replica := number
@@ -162,7 +162,7 @@ func (t *traffic) report(ctx context.Context, replica *int, o testcluster.Observ
 	t.mu.Unlock()
 }
 
-// call returns the status; 0 without an answer.
+// call sends one request, counts its result, and returns the status; 0 without an answer.
 func (t *traffic) call(ctx context.Context, replica int, path string, body []byte) int {
 	url := t.address(replica) + path
 	start := time.Now()
@@ -210,7 +210,7 @@ func (t *traffic) call(ctx context.Context, replica int, path string, body []byt
 	return status
 }
 
-// n may exceed the number of replicas.
+// address returns the address for a replica number, which may exceed the number of replicas.
 func (t *traffic) address(n int) string {
 	if t.pick != nil {
 		return t.pick(n)
@@ -224,7 +224,7 @@ func (t *callCounts) noteFailure(format string, args ...any) {
 	}
 }
 
-// Without an answer, send returns the status 0 and the error as the answer.
+// send sends one request. Without an answer, it returns the status 0 and the error as the answer.
 func (t *traffic) send(ctx context.Context, url string, body []byte) (status int, retryAfter, answer string) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {

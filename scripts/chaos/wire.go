@@ -36,7 +36,7 @@ func (c *wireConn) dial(deadline time.Duration) (err error) {
 	return nil
 }
 
-// After an error, post closes the connection.
+// post sends a request and reads the answer. After an error it closes the connection.
 func (c *wireConn) post(path string, body []byte, deadline time.Duration) (a wireAnswer, err error) {
 	if err := c.dial(deadline); err != nil {
 		return a, err
@@ -57,7 +57,7 @@ func (c *wireConn) post(path string, body []byte, deadline time.Duration) (a wir
 	return c.read()
 }
 
-// read needs a Content-Length, which the answers to /predict and /observe have.
+// read reads one answer and discards its body. The answer must have a Content-Length, as those to /predict and /observe have.
 func (c *wireConn) read() (a wireAnswer, err error) {
 	line, err := c.in.ReadSlice('\n')
 	if err != nil {

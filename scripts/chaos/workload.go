@@ -26,7 +26,7 @@ type workload struct {
 	ended, killed int                                       // runs, and those whose first try was killed, since the last reset by a check
 }
 
-// watchdogNote is empty unless the lease was taken.
+// watchdogNote returns a note for the figures, which is empty unless the lease was taken.
 func (w *workload) watchdogNote() string {
 	if w.releaseLease == nil {
 		return ""

@@ -29,7 +29,7 @@ func main() {
 	}
 }
 
-// The gzip header has no time, so that equal rows give equal bytes.
+// write writes a gzip-compressed CSV. The gzip header has no time, so that equal rows give equal bytes.
 func write(w io.Writer, observations []sizing.Observation) error {
 	zip, err := gzip.NewWriterLevel(w, gzip.BestCompression)
 	if err != nil {
@@ -95,7 +95,7 @@ func history(seed uint64, runs int) []sizing.Observation {
 	return all
 }
 
-// Three runs are executed every two days.
+// draw draws the inputs of a run. Three runs are executed every two days.
 func draw(random *rand.Rand, run int) inputs {
 	regions := []struct {
 		name   string

@@ -44,7 +44,7 @@ var weights = map[string]int{
 	"TrainTask": 1, "DeleteTask": 1, "RenameTask": 2, "Spec": 1, "Docs": 1, "Health": 1, "Ready": 1,
 }
 
-// operations are sorted by path and method.
+// operations returns the operations of openapi.yaml, sorted by path and method.
 func operations() ([]operation, error) {
 	spec, err := openapi3.NewLoader().LoadFromData(loadaware.OpenAPI)
 	if err != nil {

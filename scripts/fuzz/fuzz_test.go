@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// `fields` has further members of the problem, which may violate the contract.
+// reject answers with a problem. The argument `fields` has further members of the problem, which may violate the contract.
 func reject(w http.ResponseWriter, status int, fields string) {
 	w.Header().Set("X-Request-Id", "id")
 	w.Header().Set("Allow", "GET")
@@ -24,7 +24,7 @@ func reject(w http.ResponseWriter, status int, fields string) {
 	fmt.Fprintf(w, `{"type": "urn:loadaware:problem:x", "title": "t", "status": %d, "detail": "d", "request_id": "id"%s}`, status, fields)
 }
 
-// The server correctly rejects 99 in 100 requests and answers the others with the fault.
+// sendToFaulty sends requests to a server that correctly rejects 99 in 100 of them and answers the others with the fault.
 func sendToFaulty(t *testing.T, fault func(http.ResponseWriter, *http.Request)) *results {
 	var n atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// The service does not support most of unusualMethods.
+// unusualMethods are methods to draw from. The service does not support most of them.
 var unusualMethods = []string{
 	"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "get", "BREW", "PROPFIND", "M-SEARCH", strings.Repeat("X", 300),
 }
 
-// mutateTarget gives targets that the HTTP library accepts.
+// mutateTarget returns a changed target, which the HTTP library accepts.
 func mutateTarget(random *rand.Rand, target string) string {
 	path, query, _ := strings.Cut(target, "?")
 	switch random.IntN(12) {
@@ -43,7 +43,7 @@ func mutateTarget(random *rand.Rand, target string) string {
 	}
 }
 
-// mutateHeaders gives headers that the HTTP library accepts.
+// mutateHeaders returns changed headers, which the HTTP library accepts.
 func mutateHeaders(random *rand.Rand, headers []string) []string {
 	long := strings.Repeat("v", 1<<random.IntN(15))
 	more := []string{
@@ -72,7 +72,7 @@ func mutateHeaders(random *rand.Rand, headers []string) []string {
 	}
 }
 
-// breakHead gives heads that the HTTP library may reject.
+// breakHead returns a changed head, which the HTTP library may reject.
 func breakHead(random *rand.Rand, h requestHead) requestHead {
 	switch random.IntN(11) {
 	case 10:

@@ -56,7 +56,7 @@ var trials = []trial{{"requests", fuzzRequests}, {"slow", fuzzSlowBodies}, {"sch
 
 const modelTasks = 4
 
-// Only the server of this run accepts the admin token secret.
+// secret is the admin token. Only the server of this run accepts it.
 const secret = "fuzz"
 
 func main() {
@@ -90,7 +90,7 @@ func main() {
 	}
 }
 
-// run reports whether there was neither an error nor a fault.
+// run runs the selected trials, and reports whether there was neither an error nor a fault.
 func run(ctx context.Context, p options, only string) bool {
 	dir, err := os.MkdirTemp("", "loadaware-fuzz-")
 	if err != nil {

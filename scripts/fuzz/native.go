@@ -123,7 +123,7 @@ func buildFuzzBinary(ctx context.Context, root string, pkg fuzzPackage, binary s
 	return filepath.Join(cache, "fuzz", importPath), err
 }
 
-// runFuzzFunction returns the number of inputs that it tried.
+// runFuzzFunction runs one Fuzz function for a time, and returns the number of inputs that it tried.
 func runFuzzFunction(ctx context.Context, folder, binary, cacheDir, function string, length time.Duration) (runs string, err error) {
 	cmd := exec.CommandContext(ctx, binary, "-test.run=^$", "-test.fuzz=^"+function+"$", "-test.fuzztime="+length.String(),
 		"-test.fuzzcachedir="+cacheDir, "-test.timeout=10m", fmt.Sprintf("-test.parallel=%d", runtime.NumCPU()))

@@ -28,7 +28,7 @@ type rawConn struct {
 
 const requestTimeout = 90 * time.Second
 
-// send returns an error only if it cannot connect.
+// send sends a request and reads its answer. It returns an error only if it cannot connect.
 func (w *rawConn) send(r *request) (*answer, error) {
 	if w.conn == nil {
 		conn, err := net.DialTimeout("tcp", w.addr, 10*time.Second)
@@ -60,7 +60,7 @@ func (w *rawConn) send(r *request) (*answer, error) {
 	return got, nil
 }
 
-// read reports whether the connection is reusable.
+// read reads the answer to a request, and reports whether the connection is reusable.
 func (w *rawConn) read(r *request) (got *answer, reusable bool) {
 	for {
 		response, err := http.ReadResponse(w.in, &http.Request{Method: r.method})

@@ -28,7 +28,7 @@ type generator struct {
 	oversized  bool  // generate only huge bodies
 }
 
-// newGenerator uses the operations whose path has the suffix; all if the suffix is empty.
+// newGenerator returns a generator for the operations whose path has the suffix, or for all operations if the suffix is empty.
 func newGenerator(seed uint64, token, suffix string) (*generator, error) {
 	all, err := operations()
 	if err != nil {
@@ -87,7 +87,7 @@ func (m *generator) request(n uint64) *request {
 	return r
 }
 
-// One in ten bodies is chunked.
+// encode returns all bytes of a request with this head. One in ten bodies is chunked.
 func (h requestHead) encode(random *rand.Rand, r *request) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s %s %s\r\n", h.method, h.target, h.version)
@@ -112,7 +112,7 @@ func (h requestHead) encode(random *rand.Rand, r *request) []byte {
 	return b.Bytes()
 }
 
-// There are only four names, so that many requests are about the same tasks and runs.
+// names are names of DAGs and tasks. There are only four, so that many requests are about the same tasks.
 var names = []string{"fuzz_a", "fuzz_b", "fuzz c é", "fuzz%d"}
 
 // drawTask draws a task with a model with probability 1/3, otherwise one of names.
@@ -123,7 +123,8 @@ func drawTask(random *rand.Rand) (dag, task string) {
 	return names[random.IntN(len(names))], names[random.IntN(len(names))]
 }
 
-// target draws parameters and a query. One in five paths with parameters has an unusual text as one of the parameters.
+// target returns a path of an operation with drawn parameters and a drawn query. One in five paths with parameters has an
+// unusual text as one of the parameters.
 func (m *generator) target(random *rand.Rand, op *operation) string {
 	dag, task := drawTask(random)
 	if op.method == "DELETE" || strings.HasSuffix(op.path, "/rename") {
@@ -144,7 +145,7 @@ func (m *generator) target(random *rand.Rand, op *operation) string {
 	return path
 }
 
-// pathValue returns an empty text for an unknown parameter.
+// pathValue returns a value for a path parameter, or an empty text for an unknown parameter.
 func pathValue(random *rand.Rand, name, dag, task string) string {
 	switch name {
 	case "dag_id":
@@ -163,7 +164,8 @@ func pathValue(random *rand.Rand, name, dag, task string) string {
 	return ""
 }
 
-// query sometimes draws an unknown parameter and, for GET /predict, also features.
+// query returns a query with drawn parameters. One in ten queries has an unknown parameter, and those of GET /predict also have
+// features.
 func (m *generator) query(random *rand.Rand, op *operation, dag, task string) string {
 	values := url.Values{}
 	if op.spec.OperationID == "PredictByQuery" {
@@ -186,8 +188,8 @@ func parameterText(v any) string {
 	return string(b.Bytes()[:min(b.Len(), 4000)])
 }
 
-// body starts from a valid body. One in 3,000 bodies is huge. Of six other bodies, one stays valid, one gets changed bytes,
-// and four get one to three changes of the decoded JSON.
+// body returns a body that it makes from a valid one. One in 3,000 bodies is huge. Of six other bodies, one stays valid, one
+// gets changed bytes, and four get one to three changes of the decoded JSON.
 func (m *generator) body(random *rand.Rand, op *operation) []byte {
 	tree := clone(op.valid[random.IntN(len(op.valid))])
 	assignTasks(random, tree)
@@ -229,8 +231,8 @@ func assignTasks(random *rand.Rand, tree any) {
 	}
 }
 
-// hugeBody has half to one and a half times the size limit of most operations, which is 32 MiB for a path that ends with
-// /batch, otherwise 1 MiB.
+// hugeBody returns a body of half to one and a half times the size limit of most operations. The limit is 32 MiB for a path
+// that ends with /batch, otherwise 1 MiB.
 func hugeBody(random *rand.Rand, op *operation, tree any) []byte {
 	size := 1 << 20
 	if strings.HasSuffix(op.path, "/batch") {

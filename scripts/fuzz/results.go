@@ -20,7 +20,7 @@ type results struct {
 	examples       []string       // the first fault of each of the first 20 kinds, with its request
 }
 
-// `fault` may be nil.
+// add counts the answer to request n. The argument `fault` is nil if the answer is right.
 func (t *results) add(n uint64, r *request, got *answer, fault error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

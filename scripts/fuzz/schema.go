@@ -76,7 +76,7 @@ func install(ctx context.Context, root string) error {
 
 func environment(root string) string { return filepath.Join(root, ".cache", "fuzz") }
 
-// The error of runQuietly contains the output of the command.
+// runQuietly runs a command. Its error contains the output of the command.
 func runQuietly(cmd *exec.Cmd) error {
 	if output, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%v: %w: %s", cmd.Args, err, output)
@@ -84,7 +84,7 @@ func runQuietly(cmd *exec.Cmd) error {
 	return nil
 }
 
-// runSchemathesis returns the report of schemathesis. The error is an exec.ExitError if schemathesis found faults.
+// runSchemathesis runs schemathesis and returns its report. The error is an exec.ExitError if schemathesis found faults.
 func runSchemathesis(ctx context.Context, root, target string, seed uint64, args ...string) (string, error) {
 	dir, err := os.MkdirTemp("", "loadaware-schema-") // schemathesis writes files into its working directory
 	if err != nil {
@@ -116,7 +116,7 @@ func findings(report string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Every tenth answer of failingProxy is a 500.
+// failingProxy is a proxy whose every tenth answer is a 500.
 type failingProxy struct {
 	forward  *httputil.ReverseProxy
 	requests atomic.Int64

@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// Compressing /metrics would take more time than an answer of the service.
+// metricsClient does not ask for compression, because compressing /metrics would take more time than an answer of the service.
 var metricsClient = http.Client{Transport: &http.Transport{DisableCompression: true}}
 
-// scrape reads only metrics without labels.
+// scrape returns the metrics of a replica by name. It reads only metrics without labels.
 func scrape(admin string) (map[string]float64, error) {
 	response, err := metricsClient.Get(admin + "/metrics") //nolint:noctx // the address is local
 	if err != nil {
@@ -34,7 +34,7 @@ func scrape(admin string) (map[string]float64, error) {
 	return values, lines.Err()
 }
 
-// Each line begins with `when`, such as "after the questions".
+// print prints one line of figures for each replica. Each line begins with `when`, such as "after the questions".
 func (m *measurement) print(when string) error {
 	const mib = 1 << 20
 	for i, replica := range m.replicas {

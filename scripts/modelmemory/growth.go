@@ -134,7 +134,7 @@ func (m *measurement) measureGrowth(ctx context.Context, cluster *testcluster.Cl
 	return nil
 }
 
-// restart returns the time from the start until the replica is ready.
+// restart restarts the replica, and returns the time from its start until it is ready.
 func (m *measurement) restart(ctx context.Context) (time.Duration, error) {
 	if err := m.replicas[0].Terminate(); err != nil {
 		return 0, err

@@ -127,12 +127,12 @@ type measurement struct {
 	peak         float64         // largest resident memory of a replica seen, in MiB
 }
 
-// Ten tasks share a DAG.
+// taskOf returns task i. Ten tasks share a DAG.
 func taskOf(i int) testcluster.Task {
 	return testcluster.Task{DAG: fmt.Sprintf("dag_%d", i/10), Task: fmt.Sprintf("task_%d", i)}
 }
 
-// drawRun adds features without influence on the peak.
+// drawRun draws a run of a task. It adds features without influence on the peak, until there are m.features.
 func (m *measurement) drawRun(task int, runID string) testcluster.Observation {
 	o := testcluster.DrawRun(m.random, taskOf(task), runID)
 	for i := len(o.Features); i < m.features; i++ {
@@ -164,7 +164,7 @@ func (m *measurement) fill(ctx context.Context, task int) error {
 	return nil
 }
 
-// ask records the latency of a prediction, and whether the model was in memory.
+// ask requests a prediction, and records its latency and whether the model was in memory.
 func (m *measurement) ask(ctx context.Context, task int) error {
 	o := m.drawRun(task, "")
 	body, err := json.Marshal(map[string]any{"dag_id": o.DAG, "task_id": o.Task.Task, "features": o.Features, "requested": o.Requested})

@@ -35,7 +35,7 @@ func main() {
 	}
 }
 
-// Every run has a peak of 1 GB.
+// write writes the runs as CSV. Every run has a peak of 1 GB.
 func write(out *bufio.Writer, d *placementtest.Dataset) {
 	fmt.Fprintln(out, "dag_id,task_id,run_id,started_at,duration_s,memory_max_bytes,node_type,feature.input_bytes")
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)

@@ -10,7 +10,8 @@ import (
 
 type figure []chart
 
-// chart uses no plotting library, because the pictures are simple and a library would add seven modules.
+// chart is one plot of a picture. It uses no plotting library, because the pictures are simple and a library would add seven
+// modules.
 type chart struct {
 	title  string
 	x, y   axis
@@ -24,7 +25,7 @@ type axis struct {
 	ticks []float64
 }
 
-// The legend omits a series without a name.
+// series is one line, band or set of dots. The legend omits a series without a name.
 type series struct {
 	name, colour string
 	style        style
@@ -48,7 +49,7 @@ const (
 	blue, orange, green, red, grey = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#888888"
 )
 
-// In pixels. The margins left, right, top and bottom contain labels.
+// Sizes in pixels. The margins left, right, top and bottom contain labels.
 const (
 	height, left, right, top, bottom = 340, 60, 20, 44, 48
 	totalWidth                       = 760
@@ -73,14 +74,15 @@ func (f figure) svg() []byte {
 	return b.Bytes()
 }
 
-// The width and height of painter are those of the plot area inside the margins, in pixels.
+// painter draws one chart. Its width and height are those of the plot area inside the margins, in pixels.
 type painter struct {
 	b             *bytes.Buffer
 	chart         chart
 	width, height float64
 }
 
-// position is 0 at the first tick and 1 at the last. A value outside of the ticks gets the position of the nearer end.
+// position returns the position of a value on the axis: 0 at the first tick and 1 at the last. A value outside of the ticks
+// gets the position of the nearer end.
 func (a axis) position(v float64) float64 {
 	from, to := a.ticks[0], a.ticks[len(a.ticks)-1]
 	if a.log {
@@ -93,7 +95,7 @@ func (p *painter) px(v float64) float64 { return left + p.width*p.chart.x.positi
 
 func (p *painter) py(v float64) float64 { return top + p.height*(1-p.chart.y.position(v)) }
 
-// attributes is empty, or SVG attributes with a leading space.
+// text draws a text. The argument `attributes` is empty, or SVG attributes with a leading space.
 func (p *painter) text(x, y float64, anchor, attributes, text string) {
 	fmt.Fprintf(p.b, `<text x="%.1f" y="%.1f" text-anchor="%s"%s>%s</text>`+"\n", x, y, anchor, attributes, html.EscapeString(text))
 }
@@ -143,7 +145,7 @@ func (p *painter) draw(s series) {
 	}
 }
 
-// points has the format of the attribute points of SVG.
+// points returns the points in the format of the attribute points of SVG.
 func (p *painter) points(x, y []float64) string {
 	var b bytes.Buffer
 	for i := range x {
@@ -176,7 +178,7 @@ func (p *painter) mark(s series, x, y float64) {
 	fmt.Fprintf(p.b, `<circle cx="%.1f" cy="%.1f" r="2.6" fill="%s"/>`+"\n", x, y, s.colour)
 }
 
-// legend is one line below the title.
+// legend draws the legend, one line below the title.
 func (p *painter) legend() {
 	x := float64(left)
 	for _, s := range p.chart.series {

@@ -28,7 +28,7 @@ func main() {
 	}
 }
 
-// draw replays the demo history if `name` is empty.
+// draw draws all pictures into a folder. It replays the history in the file `name`, or the demo history if `name` is empty.
 func draw(folder, task, name string) error {
 	history := demo.CSV
 	if name != "" {

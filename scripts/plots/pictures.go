@@ -99,7 +99,8 @@ func ticksUpTo(v float64) []float64 {
 	return ticks
 }
 
-// driftFigure expects a history from drift: from the middle on, the peaks are multiplied by driftFactor.
+// driftFigure shows a task whose peaks suddenly grow. Its history must be from drift: from the middle on, the peaks are
+// multiplied by driftFactor.
 func driftFigure(steps []backtest.Step, task string) figure {
 	ratio := series{name: "granted / used", colour: blue, style: dots}
 	killed := series{name: "killed", colour: red, style: crosses}

@@ -86,7 +86,8 @@ func contextRow(o *sizing.Observation, seq int64) sizing.ContextRow {
 	}
 }
 
-// newHistory omits tries for which neither the peak nor a lower bound of the peak is known.
+// newHistory finds the usage profiles of the stored tries. It omits tries for which neither the peak nor a lower bound of the
+// peak is known.
 func newHistory(stored []sizing.ContextRow) (*history, error) {
 	h := &history{}
 	var runs []usageprofile.Run

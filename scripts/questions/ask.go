@@ -41,7 +41,7 @@ const maxAttempts = 5
 // oneIn returns true with the probability 1/n.
 func (q *questions) oneIn(n int) bool { return q.random.IntN(n) == 0 }
 
-// amount is from 64 MiB to 256 GiB.
+// amount draws an amount of memory in bytes, from 64 MiB to 256 GiB.
 func (q *questions) amount() int64 {
 	return int64(float64(64*sizing.MiB) * math.Exp2(12*q.random.Float64()))
 }
@@ -70,7 +70,7 @@ func (q *questions) ask(reported int) error {
 	return q.kill(request, answer)
 }
 
-// requestOf makes random changes.
+// requestOf returns a prediction request about a run, with random changes.
 func (q *questions) requestOf(o *sizing.Observation) (map[string]any, error) {
 	text, err := file.JSON(o)
 	if err != nil {
@@ -176,7 +176,7 @@ func (q *questions) explainAnswer(request map[string]any) (*api.Prediction, erro
 	}
 }
 
-// If the explanation is wrong, the request is printed, too.
+// explainReceipt checks the explanation of a stored receipt. If the explanation is wrong, it prints the request, too.
 func (q *questions) explainReceipt(id string, request any, limit int64, shadow *api.Memory) error {
 	var e api.Explanation
 	if err := q.call("GET …/explanation", http.MethodGet, "/predictions/"+id+"/explanation", nil, &e); err != nil {

@@ -81,7 +81,7 @@ type target interface {
 	ask(reported int) error
 }
 
-// readTrace orders by start.
+// readTrace returns the observations of a file in order of start.
 func readTrace(name string) ([]sizing.Observation, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -154,7 +154,7 @@ func (q *questions) report(rows []sizing.Observation) error {
 	return nil
 }
 
-// printResult returns an error if an explanation was wrong or nothing was explained.
+// printResult prints the counts. It returns an error if an explanation was wrong or nothing was explained.
 func (q *questions) printResult() error {
 	if q.explained == 0 {
 		return errors.New("ask questions: nothing was explained; use a trace with measured runs or requests")

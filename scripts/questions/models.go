@@ -63,7 +63,7 @@ func (m *models) report(rows []sizing.Observation) error {
 	return nil
 }
 
-// learn fits the model if a fit is due.
+// learn adds a try to the history of its task, and fits the model if a fit is due.
 func (m *models) learn(o *sizing.Observation) error {
 	l, pool := m.learnerOf(o.Try.TaskKey), m.pools[o.Try.DAG]
 	h := &l.history

@@ -53,7 +53,7 @@ func main() {
 	}
 }
 
-// writeIrregular writes uneven samples. Unknown CPU is an empty cell.
+// writeIrregular writes runs whose samples have uneven distances in time. Unknown CPU is an empty cell.
 func writeIrregular(out io.Writer, family string, tasks int, seed uint64) {
 	for _, r := range plantest.GenerateIrregular(family, tasks, seed) {
 		for i, m := range r.Memory {

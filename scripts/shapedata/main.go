@@ -29,7 +29,7 @@ func main() {
 	}
 }
 
-// The figures in brackets were measured without the classifier.
+// write prints the figures of a seed. The figures in brackets were measured without the classifier.
 func write(seed uint64, r *shapetest.Result) {
 	fmt.Printf("seed %d: %d shapes take %d bytes, of which the classifier %d\n", seed, r.Shapes, r.Bytes, r.Classifier)
 	fmt.Printf("right shape for %s of the newest 20 %% of the runs; %.1f %% of the new tasks have the most frequent kind of shape\n", percent(r.Newest), 100*r.Majority)

@@ -18,8 +18,8 @@ type gauge struct {
 	allowed            allowance
 }
 
-// Each of the concurrent callers has at most one connection to a replica, which costs the replica one descriptor and two
-// goroutines.
+// callers is the number of concurrent callers. Each of them has at most one connection to a replica, which costs the replica
+// one descriptor and two goroutines.
 const callers = 16
 
 // gauges allow a growth over the whole time after the warm-up. The heap goal, the size at which the garbage collector starts
@@ -33,7 +33,7 @@ var gauges = []gauge{
 	{"descriptors", "process_open_fds", "", 1, allowance{share: 0.10, minimum: callers}},
 }
 
-// A series belongs to one replica.
+// series contains the samples of the gauges of one replica.
 type series struct {
 	admin   string // URL of the admin listener, which serves /metrics
 	seconds []float64
@@ -63,7 +63,7 @@ func (s *series) sample(ctx context.Context, interval time.Duration) error {
 	}
 }
 
-// trend omits the warm-up.
+// trend returns the trend of a gauge after the warm-up.
 func (s *series) trend(metric string, warmUp time.Duration) Trend {
 	from := 0
 	for from < len(s.seconds) && s.seconds[from] < warmUp.Seconds() {
@@ -93,7 +93,7 @@ func scrape(admin string) (map[string]float64, error) {
 	return parseMetrics(response.Body)
 }
 
-// parseMetrics reads only metrics without labels.
+// parseMetrics returns the metrics of a page by name. It reads only metrics without labels.
 func parseMetrics(page io.Reader) (map[string]float64, error) {
 	metrics := map[string]float64{}
 	lines := bufio.NewScanner(page)

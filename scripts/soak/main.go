@@ -85,7 +85,7 @@ func measureThroughput(ctx context.Context, cluster *testcluster.Cluster, tasks 
 	return rate
 }
 
-// soak has printed the reasons of errNotFlat.
+// errNotFlat means that the test found a fault. The function soak has printed the reasons.
 var errNotFlat = errors.New("a gauge grew or a call failed; see the lines above")
 
 var errInterrupted = errors.New("interrupted before the end of the test")

@@ -18,7 +18,7 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// The gauge is sampled once per second for ten minutes.
+// trendOf returns the trend of a gauge that is sampled once per second for ten minutes.
 func trendOf(value func(second float64) float64) Trend {
 	var seconds, values []float64
 	for i := range 600 {
@@ -85,7 +85,7 @@ func metricsPage(goroutines, heapGoal int64) string {
 		"process_resident_memory_bytes 1.5e+08\nother{a=\"b\"} 1\n", goroutines, heapGoal)
 }
 
-// The limit of answerOK is below every peak.
+// answerOK answers a prediction request. The limit is below every peak.
 func answerOK(w http.ResponseWriter, _ *http.Request) {
 	fmt.Fprint(w, `{"memory": {"limit_bytes": 1}}`)
 }

@@ -27,8 +27,8 @@ type traffic struct {
 	counts  callCounts
 }
 
-// run returns the answered requests per second until ctx ends. It completes the calls in flight, because a call that the
-// caller aborts shows nothing about the server.
+// run sends requests until ctx ends, and returns the answered requests per second. It completes the calls in flight, because a
+// call that the caller aborts shows nothing about the server.
 func (t *traffic) run(ctx context.Context) float64 {
 	t.started = time.Now()
 	var all sync.WaitGroup
@@ -62,7 +62,7 @@ func (t *traffic) simulateRun(ctx context.Context, random *rand.Rand, id string)
 	t.call(ctx, "/observe", run)
 }
 
-// requestBody has the fields of a run that are known before its end, and more fields.
+// requestBody returns a body with the fields of a run that are known before its end, and with the fields `more`.
 func requestBody(run testcluster.Observation, more map[string]any) map[string]any {
 	body := map[string]any{"dag_id": run.DAG, "task_id": run.Task.Task, "run_id": run.RunID, "features": run.Features, "requested": run.Requested}
 	for name, value := range more {
@@ -77,7 +77,8 @@ type answer struct {
 	}
 }
 
-// call waits for the scheduled time if rate is above zero. It does not post after the end of ctx.
+// call sends a request, counts its result and returns the answer. If rate is above zero, it waits for the scheduled time. It
+// sends nothing after the end of ctx.
 func (t *traffic) call(ctx context.Context, path string, body any) (got answer) {
 	n := t.sent.Add(1)
 	if t.rate > 0 {
@@ -108,7 +109,7 @@ type callCounts struct {
 	faults []string               // descriptions of the first ten faulty calls
 }
 
-// A 4xx is a fault, too, because every body is valid.
+// count counts a call. A 4xx is a fault, too, because every body is valid.
 func (t *callCounts) count(path string, status int, text []byte, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -29,7 +29,7 @@ func fitTrend(seconds, values []float64) Trend {
 	return Trend{Slope: median(slopes), Median: median(values), Over: seconds[len(seconds)-1] - seconds[0]}
 }
 
-// median requires a non-empty slice.
+// median returns the median of a non-empty slice.
 func median(values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	middle := len(sorted) / 2

@@ -24,7 +24,7 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// The tasks that the flag -tasks names may have fewer rows.
+// minRows is the smallest number of rows of a heavy task. The tasks that the flag -tasks names may have fewer rows.
 const minRows = 500
 
 func fail(err error) {
@@ -70,7 +70,7 @@ func run(name string, share float64, seeds uint64, only string) error {
 	return nil
 }
 
-// The peaks of a heavyTask are divided into bins.
+// heavyTask is a task to measure. Its peaks are divided into bins.
 type heavyTask struct {
 	dataset *taskmodel.Dataset
 	rows    []sizing.Observation
@@ -221,7 +221,7 @@ func (t *heavyTask) evaluate(train, test []int) (f figures, err error) {
 	return f, err
 }
 
-// waste returns GB·h, as in a backtest.
+// waste returns the wasted memory time of a held-out row in GB·h, as in a backtest.
 func (t *heavyTask) waste(served *taskmodel.ServedModel, row int) float64 {
 	o := &t.rows[row]
 	policy := sizing.Policy{}.WithDefaults()

@@ -55,8 +55,8 @@ type setting struct {
 	policy sizing.Policy
 }
 
-// settings are those besides the current ones. The current ones are the defaults, because the new server stores no policy. A
-// backtest without a setting uses the same defaults.
+// settings are the settings to compare, besides the current ones. The current ones are the defaults, because the new server
+// stores no policy. A backtest without a setting uses the same defaults.
 var settings = []setting{
 	{"risk 0.001", sizing.Policy{RiskTarget: 0.001}},
 	{"risk 0.05", sizing.Policy{RiskTarget: 0.05}},
@@ -68,7 +68,7 @@ var settings = []setting{
 	{"risk 0.005, floor 2Gi, cap 64Gi", sizing.Policy{RiskTarget: 0.005, Floor: 2 * sizing.GiB, Cap: 64 * sizing.GiB}},
 }
 
-// request has the format of the body of POST /whatif.
+// request returns the setting in the format of the body of POST /whatif.
 func (s *setting) request() *api.WhatIfSettings {
 	p, r := &s.policy, &api.WhatIfSettings{MaxLifts: s.policy.MaxLifts}
 	if p.RiskTarget > 0 {
@@ -179,7 +179,8 @@ func runWhatIf(ctx context.Context, server *client.Client, request *api.WhatIfRe
 	return answer, err
 }
 
-// compare returns an error if a utilisation or a share of killed runs differs by more than `within` percentage points.
+// compare replays the trace and prints its results beside those of the what-if. It returns an error if a utilisation or a share
+// of killed runs differs by more than `within` percentage points.
 func compare(ctx context.Context, name string, answer api.WhatIf, settings []setting, limit int, within float64) error {
 	f, err := os.Open(name)
 	if err != nil {

@@ -33,7 +33,7 @@ func newPhased() *phasedPolicy { return &phasedPolicy{map[sizing.TaskKey]*phased
 
 func (*phasedPolicy) name() string { return "previous phase" }
 
-// The samples have memory in GiB and CPU in cores.
+// phaseSeriesOf returns the usage of a run. Its samples have memory in GiB and CPU in cores; an unknown CPU use counts as 0.
 func phaseSeriesOf(r *Run) phase.Series {
 	samples := make([]phase.Sample, len(r.Seconds))
 	for i, s := range r.Seconds {

@@ -60,13 +60,13 @@ func planSamples(r *Run) []plan.Sample {
 	return samples
 }
 
-// The plan of the next limiter has a static grant above the limit at the kill, and grows beyond this grant if the usage
-// comes near the grant.
+// lift returns the limiter of the next try. Its plan has a static grant above the limit at the kill, and grows beyond this
+// grant if the usage comes near the grant.
 func (g *plannedLimit) lift(_ *Run, limits []float64, at int) limiter {
 	return &plannedLimit{g.plan.Lift(limits[at]), g.timing}
 }
 
-// coreSamples returns nil if the CPU use is unknown for one or more samples.
+// coreSamples returns the CPU use of a run. It returns nil if the CPU use is unknown for one or more samples.
 func coreSamples(r *Run) []plan.CoreSample {
 	samples := make([]plan.CoreSample, len(r.CPU))
 	for i, c := range r.CPU {
@@ -79,7 +79,7 @@ func coreSamples(r *Run) []plan.CoreSample {
 }
 
 // replayCPU plans the CPU requests of a run, adds them to the report and learns the run. It ignores a run without a
-// static CPU request, or with a sample whose CPU use is unknown.
+// static CPU grant, or with a sample whose CPU use is unknown.
 func (o *planPolicy) replayCPU(r *Run, g grant, into *Report) {
 	samples := coreSamples(r)
 	if samples == nil || g.cpu <= 0 {

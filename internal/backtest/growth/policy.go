@@ -12,7 +12,7 @@ type policy interface {
 	name() string
 	// plan returns the limiter of the first try of r. g is the static grant of r.
 	plan(r *Run, g grant) limiter
-	// The replay calls learn after plan.
+	// learn learns the run r, whose static grant is g. The replay calls learn after plan.
 	learn(r *Run, g grant)
 }
 

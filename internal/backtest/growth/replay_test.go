@@ -69,7 +69,7 @@ func TestReplayIsDeterministic(t *testing.T) {
 	assert.Equal(t, encoded(), encoded())
 }
 
-// The samples are ten seconds apart.
+// runOf returns a run with these samples of memory, which are ten seconds apart.
 func runOf(memory ...float64) *Run {
 	r := &Run{Task: sizing.TaskKey{Namespace: "n", DAG: "d", Task: "t"}, ID: "r", Memory: memory}
 	for i := range memory {

@@ -49,7 +49,7 @@ type Requests struct {
 // CPUFigures has the costs of CPU requests.
 type CPUFigures struct {
 	Policy        string  `json:"policy"`
-	Runs          int     `json:"runs"` // runs with known CPU use and a static CPU request
+	Runs          int     `json:"runs"` // runs with known CPU use and a static CPU grant
 	CoreHours     float64 `json:"core_hours"`
 	ShareOfStatic float64 `json:"share_of_static"`
 	ShortPercent  float64 `json:"short_percent"` // percentage of the time in which a run used more than its request
@@ -120,7 +120,7 @@ func (f *Figures) add(run *Run, tries []try) {
 	}
 }
 
-// The last of maxTries tries may be killed, too.
+// countKills returns the number of killed tries. The last of maxTries tries may be killed, too.
 func countKills(tries []try) (kills int) {
 	for _, t := range tries {
 		if t.killed {

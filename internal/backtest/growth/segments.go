@@ -24,7 +24,7 @@ func (h history) learn(r *Run, _ grant) {
 // kSegments is the method k-Segments of Bader et al. (2023) without inputs. It divides the run time
 // of the shortest earlier run into equal segments. The limit of a segment is the largest peak of the
 // earlier runs in the same part of the run. Limits never shrink. A kill doubles the limits of the
-// segment and of all later segments.
+// segment in which it happens and of all later segments.
 type kSegments struct{ history }
 
 func (kSegments) name() string { return "k-segments" }

@@ -143,7 +143,7 @@ func (s *reader) add(row []string) error {
 	return nil
 }
 
-// An empty cpu_cores is NaN.
+// number parses the text of a cell. The number of an empty cpu_cores is NaN.
 func number(column, text string) (float64, error) {
 	if text == "" && column == "cpu_cores" {
 		return math.NaN(), nil

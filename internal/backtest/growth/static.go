@@ -25,7 +25,8 @@ type staticGrants struct {
 // minNode is the least value of staticGrants.maxGrant in bytes: the memory of a common node.
 const minNode = 128e9
 
-// The upper bound of the grants is 1.0001 times the largest peak of `runs`, and at least minNode.
+// newStaticGrants returns the static grants for a replay of the runs. The upper bound of the grants is 1.0001 times the largest
+// peak of `runs`, and at least minNode.
 func newStaticGrants(runs []*Run, request sizing.Bytes) (*staticGrants, error) {
 	policy, err := backtest.NewPolicy(backtest.Loadaware, backtest.Config{})
 	if err != nil {

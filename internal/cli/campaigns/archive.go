@@ -37,7 +37,8 @@ func (f *campaignFlags) register(ctx context.Context, con cli.Console, args []st
 	return f.send(ctx, con, f.Server(), path+"/runs", archive.Runs)
 }
 
-// warnOfDiffering names the features that differ within runs of the archive. The confs lack these features.
+// warnOfDiffering prints a warning that names the features that differ within a run of the archive. The confs of the runs
+// lack these features.
 func warnOfDiffering(con cli.Console, archive *suggest.Archive) {
 	differing := archive.DifferingFeatures()
 	if len(differing) == 0 {
@@ -51,8 +52,8 @@ func warnOfDiffering(con cli.Console, archive *suggest.Archive) {
 		"if the DAG needs them, write the runs as JSON lines with scenario, execution_date and conf\n", strings.Join(names, ", "))
 }
 
-// checkDAG returns an error if the archive has a row of another DAG than the campaign. path is the path of the campaign
-// in the API, and name is the file of the archive.
+// checkDAG returns an error if the archive has a row of another DAG than the campaign. The argument `path` is the path of
+// the campaign in the API, and `name` is the file of the archive.
 func (f *campaignFlags) checkDAG(ctx context.Context, path, name string, archive *suggest.Archive) error {
 	var c api.Campaign
 	if err := f.Server().Call(ctx, http.MethodGet, path, nil, &c); err != nil {
@@ -64,7 +65,8 @@ func (f *campaignFlags) checkDAG(ctx context.Context, path, name string, archive
 	return nil
 }
 
-// path is the path of the campaign's runs in the API.
+// send registers archived runs with a campaign, in batches, and prints how many. The argument `path` is the path of the
+// campaign's runs in the API.
 func (f *campaignFlags) send(ctx context.Context, con cli.Console, server *client.Client, path string, runs []campaign.ArchivedRun) error {
 	var total api.CampaignRegistered
 	for part := range slices.Chunk(runs, campaign.MaxBatch) {

@@ -208,7 +208,7 @@ func (f *campaignFlags) resume(ctx context.Context, con cli.Console, args []stri
 	return f.change(ctx, con, args, "/resume", api.CampaignResumeRequest{Budget: budget})
 }
 
-// `resource` is /pause or /resume.
+// change pauses or resumes the campaign in `args`, and prints the campaign. The argument `resource` is /pause or /resume.
 func (f *campaignFlags) change(ctx context.Context, con cli.Console, args []string, resource string, body any) error {
 	if len(args) != 1 {
 		return cli.UsageErrorf("use loadaware campaign %s ID", resource[1:])

@@ -175,7 +175,7 @@ func parseExperiment(con cli.Console, args []string) (*experimentRun, error) {
 	return e, nil
 }
 
-// An integer as a name could be confused with the id of an experiment.
+// isInteger reports whether a name is an integer. Such a name could be confused with the id of an experiment.
 func isInteger(name string) bool {
 	_, err := strconv.Atoi(name)
 	return err == nil
@@ -228,7 +228,8 @@ func (e *experimentRun) databaseHistory(ctx context.Context, con cli.Console) (*
 	return tracking.ReadHistory(ctx, st, e.Location())
 }
 
-// openHistory connects to the private database without a migration if a server uses it.
+// openHistory opens the database with the history. If a server uses the private database, openHistory connects to it without
+// a migration.
 func (e *experimentRun) openHistory(ctx context.Context, con cli.Console) (*postgres.Store, func(), error) {
 	log := e.Logger(con.Err)
 	st, stop, err := app.OpenStore(ctx, &e.Config, log)

@@ -23,7 +23,7 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// The notes are what the command writes to the standard error.
+// runCommand runs a command. It returns the standard output, the notes on the standard error, and the error.
 func runCommand(t *testing.T, command func(context.Context, cli.Console, []string) error, args ...string) (out, notes string, err error) {
 	t.Helper()
 	var outText, errText bytes.Buffer
@@ -31,14 +31,14 @@ func runCommand(t *testing.T, command func(context.Context, cli.Console, []strin
 	return outText.String(), errText.String(), err
 }
 
-// save returns what tracking.Save prints to the standard error.
+// save saves an experiment in the database `dsn`, and returns what tracking.Save prints to the standard error.
 func save(t *testing.T, dsn, name, fingerprint string, models []store.RunModel, rows ...experiment.Row) string {
 	t.Helper()
 	report := &experiment.Report{Trace: "retail.csv", Fingerprint: fingerprint, Rows: rows}
 	return saveReport(t, name, report, models, "--database", dsn)
 }
 
-// The flags name the place. saveReport returns what tracking.Save prints to the standard error.
+// saveReport saves a report in the place that the flags name, and returns what tracking.Save prints to the standard error.
 func saveReport(t *testing.T, name string, report *experiment.Report, models []store.RunModel, flags ...string) string {
 	t.Helper()
 	cmd := cli.New("experiment run", "", "database", "data")

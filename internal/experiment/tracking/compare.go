@@ -61,7 +61,8 @@ func Compare(a, b *Run) *Comparison {
 	return c
 }
 
-// compareGroups accepts nil for one of the groups, for a setting that only one experiment has.
+// compareGroups compares the results of two experiments for one setting. One of the groups is nil if only one experiment has
+// the setting.
 func compareGroups(a, b *experiment.Group) ComparisonRow {
 	var c ComparisonRow
 	for _, g := range []*experiment.Group{a, b} {

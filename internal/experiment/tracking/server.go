@@ -140,7 +140,7 @@ func notNull(text []byte) []byte {
 	return text
 }
 
-// orNil returns nil for an empty text, so that the request omits the field.
+// orNil returns a pointer to a text, or nil for an empty text, so that the request omits the field.
 func orNil(text string) *string {
 	if text == "" {
 		return nil

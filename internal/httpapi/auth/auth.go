@@ -152,7 +152,8 @@ func (c Config) lookup(secret string) Grants {
 	return matched
 }
 
-// RequireUnlimitedAdmin answers 401 to callers without an admin token for all tasks.
+// RequireUnlimitedAdmin returns a handler that passes requests with an admin token for all tasks on to `next`. It answers 401
+// to all other callers.
 func (c Config) RequireUnlimitedAdmin(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !c.Identify(r).WithRole(nil).Unlimited() {

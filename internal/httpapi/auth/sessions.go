@@ -62,8 +62,8 @@ func (s Sessions) Grants(value string, now time.Time) Grants {
 	return matched
 }
 
-// CSRFToken returns the CSRF token of a session. The forms that change data or sign out contain it, so that a
-// page of another origin cannot submit them. The argument is the value of the session cookie; without a session it is a text that
+// CSRFToken returns the CSRF token of a session. The forms that change data or sign out contain it, so that a page of
+// another origin cannot submit them. The argument is the value of the session cookie. Without a session it is a text that
 // names the user of a proxy, or "".
 func (s Sessions) CSRFToken(session string) string {
 	return base64.RawURLEncoding.EncodeToString(s.sign("form", []byte(session)))

@@ -50,7 +50,7 @@ func (e *Explanation) text() string {
 	return strings.Join(s, " ")
 }
 
-// verb is the verb of the first sentence, such as "is granted".
+// text returns the sentences about the chain. `verb` is the verb of the first one, such as "is granted".
 func (c *Chain) text(verb string) (s []string) {
 	addf := func(format string, args ...any) { s = append(s, fmt.Sprintf(format, args...)) }
 	if len(c.Terms) == 0 {
@@ -185,7 +185,8 @@ func (e *Explanation) killedOf(tries []sizing.HistoryRow) *KilledTry {
 	return k
 }
 
-// describeExcess describes a ratio near 1 in percent, because two digits of it would read as "1 times as much".
+// describeExcess describes a ratio above 1 in words. It gives a ratio below 1.1 in percent, because the first two digits of
+// such a ratio would often read as "1 times as much".
 func describeExcess(ratio float64) string {
 	if ratio < 1.1 {
 		return percent(ratio-1) + " % more"

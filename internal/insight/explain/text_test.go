@@ -16,7 +16,7 @@ func TestPercentHasNoExponent(t *testing.T) {
 	}
 }
 
-func TestEachSentenceNamesItsSubject(t *testing.T) {
+func TestTextDescribesChainAndLadder(t *testing.T) {
 	e := &Explanation{Mode: sizing.Enforce, Chain: Chain{Granted: 4 * sizing.GiB, Base: 2 * sizing.GiB, BaseName: "the mean over this task's runs", Expected: 3 * sizing.GiB, Terms: []Term{
 		{Kind: taskmodel.TermFeature, Name: "product_count", Value: "1253", Factor: 2.1},
 		{Kind: taskmodel.TermFeature, Name: "region", Value: "emea", Factor: 0.75},

@@ -38,7 +38,7 @@ func (c *Calibration) IsEnough() bool { return len(c.ratios) >= MinCalibration }
 // Quantiles returns the median and the 95 % quantile of the end of the run with the forecast r, in seconds from its start.
 // `expected` is the result of SimulateMedians for the run. With too few past runs Quantiles returns the simulated quantiles.
 // Otherwise it returns the conformal quantiles of the products of an expected end and a ratio. If inputs of the run are
-// unknown, `expected` has several ends. Each past run has one expected end, so the ratios do not cover this uncertainty;
+// unknown, the ends in `expected` differ. Each past run has one expected end, so the ratios do not cover this uncertainty;
 // therefore each ratio is multiplied by each end. More instances wait longer for slots. If the numbers of instances differ
 // between draws, and the ratios of the past runs clearly follow these numbers, each ratio is scaled to the number of each
 // draw.

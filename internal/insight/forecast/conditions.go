@@ -111,14 +111,16 @@ func fisherTest(hasProperty []float64, fact []bool) float64 {
 		}
 	}
 	logBinomial := combin.LogGeneralizedBinomial
-	held, isTrue := table[1][0]+table[1][1], table[0][1]+table[1][1]
-	n := table[0][0] + table[0][1] + held
-	logOf := func(both int) float64 { // the probability that `both` runs have the property and the fact, as a logarithm
-		return logBinomial(float64(held), float64(both)) + logBinomial(float64(n-held), float64(isTrue-both)) - logBinomial(float64(n), float64(isTrue))
+	withProperty, isTrue := table[1][0]+table[1][1], table[0][1]+table[1][1]
+	n := table[0][0] + table[0][1] + withProperty
+	// logOf returns the logarithm of the probability that the fact is true in exactly k of the runs with the property.
+	logOf := func(k int) float64 {
+		return logBinomial(float64(withProperty), float64(k)) + logBinomial(float64(n-withProperty), float64(isTrue-k)) -
+			logBinomial(float64(n), float64(isTrue))
 	}
 	observed, p := logOf(table[1][1]), 0.0
-	for both := max(0, isTrue-(n-held)); both <= min(held, isTrue); both++ {
-		if l := logOf(both); l <= observed+1e-9 {
+	for k := max(0, isTrue-(n-withProperty)); k <= min(withProperty, isTrue); k++ {
+		if l := logOf(k); l <= observed+1e-9 {
 			p += math.Exp(l)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // Forty past runs have the inputs "full", "region", "ds" and "ts". Each case has a task that runs only with some inputs.
-func TestAlike(t *testing.T) {
+func TestAlikeKeepsTheRunsThatAgreeWithTheInputs(t *testing.T) {
 	past, at := make([]sizing.Features, 40), make([]time.Time, 40)
 	for k := range past {
 		at[k] = time.Date(2026, 3, 1, 6*(k%4), 0, 0, 0, time.UTC).AddDate(0, 0, k)

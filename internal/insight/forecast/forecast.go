@@ -15,7 +15,7 @@ import (
 
 // Bounds of a simulation.
 const (
-	MaxTasks   = 2000
+	MaxTasks   = 2000      // largest number of tasks of a DAG
 	MaxEdges   = 20_000    // largest number of dependencies of a DAG
 	usualDraws = 1000      // number of simulated runs if the caller gives none
 	maxSteps   = 2_000_000 // largest product of draws and tasks; it allows usualDraws of MaxTasks tasks
@@ -146,7 +146,7 @@ func findCycle(tasks []Task, index map[string]int, waiting []int) []int {
 	return append(cycle[first:len(cycle):len(cycle)], cycle[:first]...)
 }
 
-const maxDescribed = 10
+const maxDescribed = 10 // largest number of steps of a cycle in an error
 
 // describeCycle describes a cycle, such as "a" waits for "b", "b" waits for "a".
 func describeCycle(tasks []Task, cycle []int) string {

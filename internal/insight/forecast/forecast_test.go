@@ -65,7 +65,7 @@ func TestDrawsAreThoseOfTheCallerUpToTheBound(t *testing.T) {
 	}
 }
 
-func TestCheckStructure(t *testing.T) {
+func TestCheckStructureNamesTheFault(t *testing.T) {
 	for name, c := range map[string]struct {
 		tasks []forecast.Task
 		want  string

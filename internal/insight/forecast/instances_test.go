@@ -65,7 +65,7 @@ func TestCalibrationScalesWaitsToTheNumberOfInstances(t *testing.T) {
 	}
 }
 
-func TestScaleInstances(t *testing.T) {
+func TestScaleInstancesPredictsTheNumberFromTheInputs(t *testing.T) {
 	number, text := sizing.NumberValue, sizing.TextValue
 	past := func(of func(k int) sizing.Features) (all []sizing.Features) {
 		for k := range 20 {

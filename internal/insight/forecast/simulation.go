@@ -74,7 +74,7 @@ func (s *simulation) draw() {
 }
 
 // drawInstances returns the number of instances of the task i in a draw from the past run with the index `past`, and
-// the factor of the task's run time.
+// the factor of the task's run time. It also records the instances and their memory in the result.
 func (s *simulation) drawInstances(i, past int) (instances int, scale float64) {
 	t, times := &s.tasks[i], &s.result.Tasks[i]
 	instances, scale = times.Instances, 1

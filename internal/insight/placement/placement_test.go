@@ -69,7 +69,7 @@ func TestTheEffectOfInputsIsNotAttributedToNodes(t *testing.T) {
 	assert.InDelta(t, math.Log(.5), e.Effect(key(3), sizing.Placement{NodeType: "fast"})-e.Effect(key(3), sizing.Placement{NodeType: "slow"}), .1)
 }
 
-func TestEffectOfTheLoad(t *testing.T) {
+func TestTheEffectOfTheLoadIsEstimated(t *testing.T) {
 	var runs []placement.Run
 	rng := rand.New(rand.NewPCG(3, 1))
 	for task := range 5 {
@@ -98,7 +98,7 @@ func TestChangeValidateStatesTheValidValues(t *testing.T) {
 }
 
 // For each generated task, the runs on one of the seven machine types are hidden from the estimation.
-func TestExpectationsOnOtherMachines(t *testing.T) {
+func TestExpectedRunTimesOnOtherMachinesAreClose(t *testing.T) {
 	right, directed := 0, 0
 	var errors []float64
 	for seed := range uint64(3) {

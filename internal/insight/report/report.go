@@ -210,7 +210,7 @@ func sourceOf(p *sizing.Profile, t *Task) *string {
 	return &source
 }
 
-// severityOf gets the waste of all tasks in GB·h as `wasted`; nil if it is unknown.
+// severityOf returns the severity of a task. `wasted` is the waste of all tasks in GB·h; nil if it is unknown.
 func severityOf(t *Task, row *savings.Row, wasted *float64) Severity {
 	switch {
 	case isKilledTooOften(row.Kills, row.Successes+row.Kills, t.RiskTarget), t.SavedGBH != nil && *t.SavedGBH < 0:
@@ -223,15 +223,15 @@ func severityOf(t *Task, row *savings.Row, wasted *float64) Severity {
 	return OK
 }
 
-// minEvidence is the bound of isKilledTooOften: one tail of a 95 % interval. A larger value would rate more tasks as critical
-// although their kills are chance.
-const minEvidence = 0.025
+// killSignificance is the significance level of isKilledTooOften: one tail of a 95 % interval. A larger value would rate more
+// tasks as critical although their kills are chance.
+const killSignificance = 0.025
 
-// isKilledTooOften reports whether k kills in n tries, or more, have a probability below minEvidence if each try is killed
-// with the risk target (exact binomial test). The interval of Wilson is too narrow here: it excludes a target of 1.5 % after
-// one kill in ten tries, which happens to 14 % of the tasks at this target.
+// isKilledTooOften reports whether k or more kills in n tries have a probability below killSignificance, if the probability of
+// a kill is the risk target in each try (exact binomial test). The interval of Wilson is too narrow here: it excludes a target
+// of 1.5 % after one kill in ten tries, which happens to 14 % of the tasks at this target.
 func isKilledTooOften(k, n int, target float64) bool {
-	return k > 0 && mathext.RegIncBeta(float64(k), float64(n-k+1), target) < minEvidence
+	return k > 0 && mathext.RegIncBeta(float64(k), float64(n-k+1), target) < killSignificance
 }
 
 // NoGrantYet is the obstacle of a task whose savings are zero, and which has no kills and no other obstacles: its tries

@@ -103,8 +103,8 @@ func (s *Jobs) Start(ctx context.Context, q *Question) (*Job, error) {
 	return j, nil
 }
 
-// add also cancels abandoned jobs, which do not count towards maxJobs, and drops jobs that ended more than resultTTL
-// ago.
+// add adds a job; the error is Exhausted if maxJobs other jobs wait or run. add also cancels abandoned jobs, which do not count
+// towards maxJobs, and drops jobs that ended more than resultTTL ago.
 func (s *Jobs) add(j *Job) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

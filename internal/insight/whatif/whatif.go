@@ -68,7 +68,8 @@ func (s *Settings) apply(p sizing.Policy) sizing.Policy {
 	return p
 }
 
-// validate rejects a risk target, floor or cap of zero, although zero means the default in a policy.
+// validate returns an error for each invalid setting. It rejects a risk target, floor or cap of zero, although zero means the
+// default in a policy.
 func (s *Settings) validate() []sizing.FieldError {
 	bad := s.apply(sizing.Policy{}).Validate()
 	for i := range bad {
@@ -80,10 +81,10 @@ func (s *Settings) validate() []sizing.FieldError {
 		bad = append(bad, sizing.FieldError{Field: "risk_target", Detail: "must be 0.0001 to 0.5; omit it to keep the risk target of the policy"})
 	}
 	if s.Floor != nil && *s.Floor == 0 {
-		bad = append(bad, sizing.FieldError{Field: "floor_bytes", Detail: "must be 1 byte to 8Pi; omit it to keep the floor of the policy"})
+		bad = append(bad, sizing.FieldError{Field: "floor_bytes", Detail: "must be 1Mi to 8Pi; omit it to keep the floor of the policy"})
 	}
 	if s.Cap != nil && *s.Cap == 0 {
-		bad = append(bad, sizing.FieldError{Field: "cap_bytes", Detail: "must be 1 byte to 8Pi; omit it to keep the cap of the policy"})
+		bad = append(bad, sizing.FieldError{Field: "cap_bytes", Detail: "must be 1Mi to 8Pi; omit it to keep the cap of the policy"})
 	}
 	return bad
 }

@@ -2,9 +2,12 @@ package bayes
 
 import "math"
 
-// SetUnit sets the unit of an input to |x|, but at most 1, unless the unit is set already. Log adds 1 to the quotient
-// of a number and the unit, so that the logarithm of 0 exists; without units this 1 would hide the ratios of small
-// numbers, such as sizes in TB. A later change of a unit would invalidate the line, so the first number other than 0
+// UnitsPerSize is the number of units in a typical size. It is so large that log(1 + size/unit) is nearly the logarithm of the size.
+const UnitsPerSize = 1000
+
+// SetUnit sets the unit of an input to |x|, or for a fraction to |x|/UnitsPerSize, but at most 1, unless the unit is set already. Log
+// adds 1 to the quotient of a number and the unit, so that the logarithm of 0 exists; without units this 1 would hide the ratios of
+// small numbers, such as sizes in TB. A later change of a unit would invalidate the line, so the first number other than 0
 // decides. If the line has learned such numbers without a unit, as in averages stored before units existed, the unit
 // is 1. isSmall reports that the unit is new and below 1.
 func (a *Average) SetUnit(input int, x float64) (isSmall bool) {
@@ -15,6 +18,9 @@ func (a *Average) SetUnit(input int, x float64) (isSmall bool) {
 		a.Units = append(a.Units, 0)
 	}
 	a.Units[input] = min(1, math.Abs(x))
+	if x != math.Trunc(x) {
+		a.Units[input] = min(1, math.Abs(x)/UnitsPerSize)
+	}
 	if input < len(a.Lines) && (a.Lines[input].X != 0 || a.Lines[input].XX != 0) {
 		a.Units[input] = 1
 	}

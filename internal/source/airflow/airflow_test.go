@@ -106,8 +106,8 @@ func TestTasksReturnsParamsOrErrNotFound(t *testing.T) {
 	}
 }
 
-// readObservations also returns the operators that launch no pod. manual__3 has a failed and a successful try, and all tries of
-// manual__9 failed.
+// readObservations returns the observations of manual__3 and manual__9, and the operators that launch no pod. manual__3 has a
+// failed and a successful try. All tries of manual__9 failed.
 func readObservations(t *testing.T, client *airflow.Client) (observations []sizing.Observation, skipped []string) {
 	features := sizing.Features{"rows": sizing.NumberValue(130)}
 	for last, err := range client.Instances(t.Context(), "history", []string{"manual__3", "manual__9"}) {

@@ -26,14 +26,15 @@ func (c *Client) currentToken() string {
 	return c.token
 }
 
-// needsToken is true before the first token of Airflow 3, which has no basic authentication.
+// needsToken reports whether the client must fetch a token before its next request. Airflow 3 requires a token, because it has
+// no basic authentication.
 func (c *Client) needsToken() bool {
 	return c.currentToken() == "" && c.cfg.User != "" && c.api == "/api/v2"
 }
 
 const tokenPath = "/auth/token"
 
-// fetchToken lets concurrent callers wait for the same token.
+// fetchToken fetches a token, if the client still needs one. Concurrent callers wait for the same token.
 func (c *Client) fetchToken(ctx context.Context) error {
 	c.fetching.Lock()
 	defer c.fetching.Unlock()

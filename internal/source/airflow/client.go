@@ -129,7 +129,7 @@ func (c *Client) read(ctx context.Context, method, path string, body, to any) er
 	return decode(path, response, to)
 }
 
-// send returns a *transientError if a retry may succeed.
+// send sends a request and returns the body of the response. It returns a *transientError if a retry may succeed.
 func (c *Client) send(ctx context.Context, method, path string, body []byte) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
 	if err != nil {
@@ -198,7 +198,7 @@ func decode(path string, response []byte, to any) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &typeError) && typeError.Field != "":
-		return fmt.Errorf("%w: %s: %s is a JSON %s, want %s", ErrInvalidResponse, path, typeError.Field, typeError.Value, typeError.Type)
+		return fmt.Errorf("%w: %s: %s is a JSON %s instead of %s", ErrInvalidResponse, path, typeError.Field, typeError.Value, typeError.Type)
 	case bytes.HasPrefix(bytes.TrimSpace(response), []byte("<")):
 		return fmt.Errorf("%w: %s returns HTML instead of JSON; check whether a proxy requires a login", ErrInvalidResponse, path)
 	}

@@ -137,7 +137,7 @@ func TestClientGivesUpIfRetryAfterExceedsRetryFor(t *testing.T) {
 
 func TestErrorOfInvalidResponseNamesTheCause(t *testing.T) {
 	for response, message := range map[string]string{
-		`{"task_instances": [{"dag_id": "d", "task_id": "t", "dag_run_id": "r", "try_number": "two"}], "total_entries": 1}`: "task_instances.try_number is a JSON string, want int",
+		`{"task_instances": [{"dag_id": "d", "task_id": "t", "dag_run_id": "r", "try_number": "two"}], "total_entries": 1}`: "task_instances.try_number is a JSON string instead of int",
 		`{"task_instances": [{"dag_id": "d", "task_id": "t"}], "total_entries": 1}`:                                         "task_instances[0].dag_run_id is missing",
 		`{"task_instances": []}`: "total_entries is missing",
 		`<html>login</html>`:     "returns HTML instead of JSON",

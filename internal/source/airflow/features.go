@@ -106,7 +106,7 @@ func globPattern(glob string) *regexp.Regexp {
 	return regexp.MustCompile(pattern + `$`)
 }
 
-// setLength returns 1 if the bracket of the set is not closed.
+// setLength returns the length, with brackets, of the set at the start of glob. It returns 1 if the bracket is not closed.
 func setLength(glob []rune) int {
 	first := 1
 	if first < len(glob) && glob[first] == '!' {
@@ -121,7 +121,8 @@ func setLength(glob []rune) int {
 	return 1
 }
 
-// setPattern expects a set without its brackets. A range whose end is below its start is empty.
+// setPattern returns the regular expression of a set, which is given without its brackets. A range whose end is below its
+// start is empty.
 func setPattern(set []rune) string {
 	negated := set[0] == '!'
 	if negated {

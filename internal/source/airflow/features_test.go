@@ -154,7 +154,7 @@ func TestObservationSaysWhyATryIsSkipped(t *testing.T) {
 	assert.Equal(t, 3*time.Second, o.Duration)
 }
 
-func TestLaunchesPod(t *testing.T) {
+func TestOnlyPodOperatorsLaunchAPod(t *testing.T) {
 	for operator, launches := range map[string]bool{
 		"KubernetesPodOperator": true, "SizedKubernetesPodOperator": true, "EksPodOperator": true, "GKEStartPodOperator": true,
 		"_KubernetesDecoratedOperator": true, "SizedKubernetesDecoratedOperator": true,

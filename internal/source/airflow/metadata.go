@@ -63,7 +63,7 @@ func paramNames(params map[string]any) []string {
 	return slices.DeleteFunc(slices.Collect(maps.Keys(params)), secretName.MatchString)
 }
 
-// untagged removes the tag and the digest, which change with every build.
+// untagged returns an image reference without its tag and digest, which change with every build.
 func untagged(reference string) string {
 	image, _, _ := strings.Cut(reference, "@")
 	name := strings.LastIndexByte(image, '/') + 1

@@ -43,7 +43,7 @@ func (i *Instance) Observation(namespace string, features sizing.Features) (o si
 	return o, ""
 }
 
-// duration is rounded to microseconds, the precision of the store.
+// duration returns how long the try ran, rounded to microseconds, the precision of the store. It returns 0 if this is unknown.
 func (i *Instance) duration() time.Duration {
 	if i.Seconds <= 0 || i.Seconds > sizing.MaxDuration.Seconds() {
 		return 0

@@ -45,8 +45,8 @@ func parseBytes(cell string, b *sizing.Bytes) error {
 	return nil
 }
 
-// parseCores also accepts 0, which means "unknown", because monitoring systems round the usage of an idle
-// container to 0.
+// parseCores sets a number of cores from a cell. It also accepts 0, which means "unknown", because monitoring systems round the
+// usage of an idle container to 0.
 func parseCores(cell string, c *sizing.Cores) error {
 	v, ok := parseNumber(cell)
 	if !ok || v < 0 || v > float64(sizing.MaxCores) {
@@ -106,13 +106,15 @@ func parseTime(cell string, t *time.Time) error {
 	return errors.New(strconv.Quote(cell[:min(len(cell), 40)]) + " is not a time, such as 2020-01-03T02:00:00Z")
 }
 
-// isPlausibleYear rejects the years that usually come from a wrong unit, as POST /observe does.
+// isPlausibleYear reports whether the year is from 1970 to 2199. Other years usually come from a wrong unit. POST /observe
+// rejects the same years.
 func isPlausibleYear(t time.Time) bool {
 	year := t.UTC().Year()
 	return year >= 1970 && year < 2200
 }
 
-// parseLoad does not check the range: sizing.Placement.Bounded drops a value outside 0 to 1.
+// parseLoad sets the load of the node from a cell. It does not check the range, because sizing.Placement.Bounded drops a value
+// outside 0 to 1.
 func parseLoad(cell string, o *sizing.Observation) error {
 	v, ok := parseNumber(cell)
 	if !ok {
@@ -188,7 +190,7 @@ func formatFeature(v sizing.Value) string {
 	return ""
 }
 
-// formatNumber formats 0 as an empty cell, because 0 means "unknown".
+// formatNumber returns the cell for a number. The cell for 0 is empty, because 0 means "unknown".
 func formatNumber(v float64) string {
 	if v == 0 {
 		return ""

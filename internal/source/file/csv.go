@@ -124,7 +124,8 @@ func cellSetter(name string) func(*sizing.Observation, string) error {
 	return nil
 }
 
-// read leaves all but the first line of a malformed record to the next call, even if an open quote seemed to include them.
+// read returns the next row. Of a malformed record it consumes only the first line: the next call reads the other lines, even
+// if an open quote seemed to include them.
 func (c *csvReader) read() (Row, error) {
 	first, err := c.in.nextNonBlank()
 	if err != nil {

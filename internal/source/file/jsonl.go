@@ -119,7 +119,7 @@ func (t *observationDecoder) observation() (sizing.Observation, []sizing.FieldEr
 	return o, bad
 }
 
-// executedPlan converts by JSON, which is the same in both types.
+// executedPlan converts the plan of the API by way of JSON, because both types have the same JSON.
 func executedPlan(b *api.ExecutedPlan) *sizing.ExecutedPlan {
 	if b == nil {
 		return nil

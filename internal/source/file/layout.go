@@ -35,7 +35,8 @@ func (l *Layout) Check() error {
 	return nil
 }
 
-// check also rejects a column of Fields that the header lacks, because a misspelt name would have no effect otherwise.
+// check checks the layout for this header. It also rejects a column of Fields that the header lacks, because a misspelt name
+// would otherwise have no effect.
 func (l *Layout) check(line int, header []string) error {
 	names := make([]string, len(header))
 	for i, name := range header {

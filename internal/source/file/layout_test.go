@@ -33,7 +33,7 @@ func TestLayoutRenamesColumnsAndScalesMemory(t *testing.T) {
 	assert.ErrorContains(t, err, `line 5: memory_max_bytes: "lots" is not a number of GB`)
 }
 
-func TestUnitBytes(t *testing.T) {
+func TestUnitBytesAcceptsOnlyUnitsOfMemory(t *testing.T) {
 	for unit, want := range map[string]sizing.Bytes{
 		"": 1, "B": 1, "kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "G": 1e9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40, "Gi": 1 << 30,
 	} {
@@ -47,7 +47,7 @@ func TestUnitBytes(t *testing.T) {
 	}
 }
 
-func TestLayoutErrors(t *testing.T) {
+func TestLayoutThatDoesNotFitTheFileIsRejected(t *testing.T) {
 	const header = "dag_id,task_id,run_id,peak,\netl,load,r1,1,\n"
 	for name, c := range map[string]struct {
 		text    string

@@ -49,7 +49,8 @@ func (l *lines) next() (line, error) {
 	return line{number: l.number, text: text}, nil
 }
 
-// In guessEncoding: UTF-16 begins with a byte order mark, and every second byte of its ASCII characters is zero.
+// guessEncoding returns the likely encoding of a text that is not UTF-8, as a name for iconv. UTF-16 begins with a byte order
+// mark, and every second byte of its ASCII characters is zero.
 func guessEncoding(text string) string {
 	if strings.HasPrefix(text, "\xff\xfe") || strings.HasPrefix(text, "\xfe\xff") || strings.Contains(text, "\x00") {
 		return "utf-16"
@@ -68,7 +69,7 @@ func (l *lines) nextNonBlank() (line, error) {
 
 func (l *lines) unread(read ...line) { l.pushed = append(read, l.pushed...) }
 
-// scan keeps at most maxLine bytes of the line.
+// scan reads a line and returns at most maxLine bytes of it.
 func (l *lines) scan() (_ string, tooLong bool, _ error) {
 	var text []byte
 	for {

@@ -129,7 +129,7 @@ func classify(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: %w", ErrUnavailable, err)
 }
 
-// selector with an empty value in `labels` selects the series without that label.
+// selector returns the PromQL selector of a metric. An empty value in `labels` selects the series without that label.
 func selector(metric string, labels map[string]string, matchers ...string) string {
 	for _, name := range slices.Sorted(maps.Keys(labels)) {
 		matchers = append(matchers, fmt.Sprintf("%s=%q", name, labels[name]))

@@ -25,7 +25,7 @@ func TestSafeLabelEqualsAirflow(t *testing.T) {
 	}
 }
 
-func TestIDFromLabel(t *testing.T) {
+func TestIDFromLabelRestoresTheIDsOfAirflow(t *testing.T) {
 	for _, id := range []string{
 		"emea__2020-01-03__017",
 		"scheduled__2026-01-03T02:00:00+00:00",

@@ -17,7 +17,7 @@ func decodeNamespaces(t *testing.T, text string) (n prometheus.Namespaces) {
 	return n
 }
 
-func TestNamespaces(t *testing.T) {
+func TestNamespacesNameTheKubernetesNamespace(t *testing.T) {
 	for _, c := range []struct {
 		setting, loadaware, want string
 		ok                       bool

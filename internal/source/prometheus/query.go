@@ -41,7 +41,7 @@ type apiError struct {
 
 func (e *apiError) Error() string { return string(e.kind) + ": " + e.message }
 
-// query requires an expression that selects a range of samples.
+// query returns the samples that the expression selects. The expression must select a range of samples.
 func (s *server) query(ctx context.Context, expression string, at time.Time) (model.Matrix, error) {
 	var result struct {
 		ResultType model.ValueType `json:"resultType"`
@@ -55,7 +55,7 @@ func (s *server) query(ctx context.Context, expression string, at time.Time) (mo
 	case model.ValNone:
 		return nil, &apiError{badResponse, "no resultType"}
 	default:
-		return nil, fmt.Errorf("%w: %s returned a %s, want a matrix; check that the URL is that of a Prometheus server", ErrRejected, expression, result.ResultType)
+		return nil, fmt.Errorf("%w: %s returned a %s instead of a matrix; check that the URL is that of a Prometheus server", ErrRejected, expression, result.ResultType)
 	}
 	var matrix model.Matrix
 	if err := json.Unmarshal(result.Result, &matrix); err != nil {

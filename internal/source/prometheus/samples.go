@@ -75,7 +75,7 @@ func parseSeconds(v float64) time.Time {
 	return time.UnixMilli(int64(v * 1000)).UTC()
 }
 
-// earlier ignores a zero time.
+// earlier returns the earlier of two times, and ignores a zero time.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b

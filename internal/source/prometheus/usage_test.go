@@ -70,7 +70,7 @@ func testServers(t *testing.T, test func(*testing.T, *prometheus.Client)) {
 	})
 }
 
-func TestUsage(t *testing.T) {
+func TestUsageIsThatOfTheBaseContainer(t *testing.T) {
 	testServers(t, func(t *testing.T, c *prometheus.Client) {
 		usage := func(p prometheus.Pod) prometheus.Usage {
 			u, err := c.Usage(t.Context(), p, noon, noon.Add(2*time.Minute))
@@ -127,7 +127,7 @@ func TestUsage(t *testing.T) {
 	})
 }
 
-func TestLaunchedPods(t *testing.T) {
+func TestLaunchedPodsNamesTheTryOfEachPod(t *testing.T) {
 	testServers(t, func(t *testing.T, c *prometheus.Client) {
 		listed, err := c.LaunchedPods(t.Context(), prometheus.PodQuery{From: noon.Add(-time.Hour), To: noon.Add(time.Hour), DAG: "pricing", Namespace: "default"})
 		require.NoError(t, err)
@@ -147,7 +147,7 @@ func TestLaunchedPods(t *testing.T) {
 	})
 }
 
-func TestObservation(t *testing.T) {
+func TestObservationDescribesThePodOfATry(t *testing.T) {
 	testServers(t, func(t *testing.T, c *prometheus.Client) {
 		o, found, err := c.Observation(t.Context(), killedTry, noon, noon.Add(time.Minute))
 		require.NoError(t, err)

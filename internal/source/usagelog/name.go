@@ -12,7 +12,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// readHeader lets comments take precedence over the path.
+// readHeader reads the fields of the log from its path and its comments. Comments take precedence.
 func readHeader(in *bufio.Reader, path string) (Log, error) {
 	log := Log{Try: sizing.TryKey{
 		TaskKey:  sizing.TaskKey{Namespace: sizing.DefaultNamespace},
@@ -57,7 +57,8 @@ func splitComment(comment string) (parts []string) {
 	return parts
 }
 
-// setField ignores parts without "=" and unknown names. An error shows `prefix` before the part.
+// setField sets the field that a part name=value names. It ignores parts without "=" and unknown names. An error shows `prefix`
+// before the part.
 func (l *Log) setField(part, prefix string) error {
 	name, value, ok := strings.Cut(part, "=")
 	if !ok {

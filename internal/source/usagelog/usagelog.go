@@ -103,12 +103,12 @@ func header(rows *csv.Reader) (columnIndexes, error) {
 	}
 	p := columnIndexes{at("timestamp"), at("memory_bytes"), at("cpu_cores")}
 	if p.time < 0 || p.memory < 0 {
-		return p, fmt.Errorf("%w: columns %.100q; need timestamp, memory_bytes and, if known, cpu_cores", ErrInvalidFile, strings.Join(names, ","))
+		return p, fmt.Errorf("%w: the header names the columns %.100q; it must name timestamp, memory_bytes and, if known, cpu_cores", ErrInvalidFile, strings.Join(names, ","))
 	}
 	return p, nil
 }
 
-// add treats an empty cell as a value that was not sampled.
+// add adds a row to the log. It treats an empty cell as a value that was not sampled.
 func (l *Log) add(row []string, columns columnIndexes, samples *downsampler) error {
 	at, err := parseTime(strings.TrimSpace(row[columns.time]))
 	if err != nil {

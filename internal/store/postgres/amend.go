@@ -95,7 +95,8 @@ func (old *storedReport) queueAmendment(batch *pgx.Batch) {
 		old.PredictionID, old.features, old.MemorySampled, old.measured, old.Outcome)
 }
 
-// readStoredReports returns a report with seq 0 for a try without a stored report.
+// readStoredReports reads the stored reports of the tries that are reported again. It returns a report with seq 0 for a try
+// without a stored report.
 func readStoredReports(ctx context.Context, tx pgx.Tx, reports []report, repeated []int) (map[sizing.TryKey]*storedReport, error) {
 	stored := make(map[sizing.TryKey]*storedReport, len(repeated))
 	keys := make(map[int64]sizing.TaskKey, 1)

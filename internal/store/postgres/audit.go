@@ -53,7 +53,7 @@ func audit(ctx context.Context, tx pgx.Tx, c change) error {
 
 func actor(ctx context.Context) string { return cmp.Or(sizing.Actor(ctx), store.Anonymous) }
 
-// marshalNullable returns nil, which is stored as NULL, if v is nil.
+// marshalNullable returns v as JSON, or nil, which is stored as NULL, if v is nil.
 func marshalNullable(v any) (*string, error) {
 	if v == nil {
 		return nil, nil

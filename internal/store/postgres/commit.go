@@ -84,7 +84,8 @@ func (g *groupCommit) run() {
 	}
 }
 
-// collect relies on requests of fewer than directRows rows: larger calls of Record use transactions of their own.
+// collect returns `first` and the waiting requests that fit into the same flush. It relies on requests of fewer than directRows
+// rows: larger calls of Record use transactions of their own.
 func (g *groupCommit) collect(first writeRequest) []writeRequest {
 	requests := []writeRequest{first}
 	for rows := len(first.reports); rows+directRows <= flushRows; {

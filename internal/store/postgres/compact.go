@@ -173,7 +173,8 @@ func (w *compactWriter) features(f sizing.Features) {
 	}
 }
 
-// sortFeatures sorts only if w.names differs from the names of `f`.
+// sortFeatures sets w.names and w.values to the names and values of `f`, sorted by name. It sorts only if w.names differs from
+// the names of `f`.
 func (w *compactWriter) sortFeatures(f sizing.Features) {
 	if len(f) != len(w.names) || !w.readValues(f) {
 		w.names = f.Names()
@@ -193,7 +194,8 @@ func (w *compactWriter) readValues(f sizing.Features) bool {
 	return true
 }
 
-// joinedText allocates a string only if w.joined differs from *previous.
+// joinedText returns w.joined as a string, and sets *previous to it. It allocates a string only if w.joined differs from
+// *previous.
 func (w *compactWriter) joinedText(previous *string) string {
 	if string(w.joined) != *previous {
 		*previous = string(w.joined)

@@ -203,7 +203,8 @@ func (s *Store) contextRows(ctx context.Context, namespace string, perTask, limi
 	return all, err
 }
 
-// scanContext leaves the features encoded. `task` and `set` are the ids of the task and of its metadata set.
+// scanContext reads a row of contextSQL, and leaves the features encoded. `task` and `set` are the ids of the task and of the
+// metadata set of the row; `set` is nil without metadata.
 func scanContext(row pgx.Rows) (r sizing.ContextRow, task int64, set *int16, err error) {
 	var micros int64
 	var usage [len(sizing.UsageNames)]*float64

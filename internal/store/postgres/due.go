@@ -57,7 +57,7 @@ const leaseSQL = `
 
 // errClaimedByOther means that another claimer claimed and finished the task after pickSQL read its due time and before
 // pickSQL locked its lease.
-var errClaimedByOther = errors.New("claim a task: claimed and finished by another replica")
+var errClaimedByOther = errors.New("claim a task: another replica claimed and finished it meanwhile")
 
 // Claim leases the task that has been due longest.
 func (s *Store) Claim(ctx context.Context, owner string, lease time.Duration) (store.Claim, error) {

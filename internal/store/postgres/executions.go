@@ -104,7 +104,7 @@ func endOf(o *sizing.Observation, at time.Time) time.Time {
 	return at
 }
 
-// The parts of the run id of an earlier execution, such as "manual__3 (execution 1)".
+// The run id of an earlier execution, such as "manual__3 (execution 1)", has these parts before and after the number.
 const beforeNumber, afterNumber = " (execution ", ")"
 
 // earlierRun returns the run id of the earlier execution n of a run. The first execution of a run has the number 1.
@@ -130,8 +130,8 @@ const earlierReportsSQL = `
 	FROM observation
 	WHERE task = $1 AND run_id > $2 || '` + beforeNumber + `' AND run_id < $2 || '` + beforeNumber + `:' AND map_index = $3 AND try_number >= $4`
 
-// supersedeSQL gives the run id $5 to the tries of a run that a later execution supersedes. The later execution starts at $6
-// with try $4.
+// supersedeSQL gives the run id $5 to the tries of a run that a later execution supersedes. $4 is the number of the reported
+// try of the later execution, and $6 is its start.
 const supersedeSQL = `
 	UPDATE observation SET run_id = $5
 	WHERE task = $1 AND run_id = $2 AND map_index = $3 AND (try_number = $4 OR try_number > $4 AND at <= $6)`

@@ -213,7 +213,7 @@ func readLimited(ctx context.Context, tx pgx.Tx, h *sizing.History, id int64, li
 	return readHistory(ctx, tx, h, limitedSQL, id, newestAt, newestSeq, peak, peakSeq, limits.Total-limits.Recent-limits.High)
 }
 
-// readHistory weights sampled rows so that all weights sum to h.Total.
+// readHistory adds the rows of a statement to h. It weights sampled rows so that all weights sum to h.Total.
 func readHistory(ctx context.Context, tx pgx.Tx, h *sizing.History, sql string, id int64, args ...any) error {
 	args = append([]any{id, h.Task.Namespace, h.Task.DAG, h.Task.Task}, args...)
 	rows, err := tx.Query(ctx, sql, args...)
@@ -279,7 +279,8 @@ func (s *Store) NewestSince(ctx context.Context, task sizing.TaskKey, seq, last 
 	return h, err
 }
 
-// since sets LastSeq to the seq of the newest row that it read, or to `seq` if it read none.
+// since reads the rows of sinceSQL or newestSinceSQL. It sets LastSeq to the seq of the newest row that it read, or to `seq` if
+// it read none.
 func (s *Store) since(ctx context.Context, task sizing.TaskKey, seq, last int64, sql string, limit int) (sizing.History, error) {
 	var h sizing.History
 	err := s.inTx(ctx, "read new observations", snapshot, func(tx pgx.Tx) error {

@@ -139,7 +139,7 @@ func readTaskRuns(ctx context.Context, tx pgx.Tx, limits store.RunLimits, args .
 	return all, rows.Err()
 }
 
-// scanTaskRun also returns the id of the task, the end of the newest try of the run, and the number of its tries.
+// scanTaskRun returns a run with the id of its task, the end of its newest try, and the number of its tries.
 func scanTaskRun(rows pgx.Rows) (r store.TaskRun, id int64, last time.Time, tries int, err error) {
 	var micros int64
 	var ended *time.Time

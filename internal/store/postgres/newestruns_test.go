@@ -27,7 +27,7 @@ func openMapped(t testing.TB, runs, instances int) (*Store, int64) {
 	return st, id
 }
 
-func TestNewestRunsReadsNoMoreTriesThanItsLimit(t *testing.T) {
+func TestRowsReadByNewestRunsAreBoundedByItsLimit(t *testing.T) {
 	const tries = 1000
 	st, id := openMapped(t, 100, 300)
 	check := func(t *testing.T) {

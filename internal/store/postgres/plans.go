@@ -45,8 +45,9 @@ const pruneExecutedSQL = `
 	DELETE FROM executed_plan
 	WHERE task = $1 AND seq <= (SELECT seq FROM executed_plan WHERE task = $1 ORDER BY seq DESC OFFSET $2 LIMIT 1)`
 
-// insertPlans keeps a stored plan, and a stored series unless the new series has shorter steps. It does not make the tasks due,
-// because trainings of models read neither.
+// insertPlans stores the executed plans of reports, and the series from which plans are learned. It keeps a stored plan, and
+// a stored series unless the new series has shorter steps. It does not make the tasks due, because trainings of models read
+// neither.
 func insertPlans(ctx context.Context, tx pgx.Tx, reports []report, recorded []sizing.RecordResult) error {
 	batch := &pgx.Batch{}
 	changed := map[int64]bool{} // ids of tasks

@@ -36,7 +36,7 @@ func TestStoreWithReceiptsAsJSON(t *testing.T) {
 	storetest.RunReceipts(t, func(t *testing.T) store.Store { return openWithCompactFrom(t, pgtest.Migrated(t), "infinity") })
 }
 
-// The store writes receipts of the time compactFrom and later in the compact form.
+// openWithCompactFrom returns a store that writes receipts of the time compactFrom and later in the compact form.
 func openWithCompactFrom(t testing.TB, dsn, compactFrom string) *postgres.Store {
 	t.Helper()
 	st := reopen(t, dsn)

@@ -92,8 +92,8 @@ func receiptsRead(t *testing.T, st *Store, sql string, args ...any) float64 {
 	return rowsRead(t, st, "receipt", sql, args...)
 }
 
-// rowsRead returns the number of rows that a statement reads from tables whose names begin with `table`, except receipt_name, including those
-// that a filter removes. It runs the statement in the transaction mode of History.
+// rowsRead returns the number of rows that a statement reads from the tables whose names begin with `table`, except
+// receipt_name. Rows that a filter removes count, too. It runs the statement in the transaction mode of History.
 func rowsRead(t *testing.T, st *Store, table, sql string, args ...any) (n float64) {
 	t.Helper()
 	require.NoError(t, st.inTx(t.Context(), "explain", snapshot, func(tx pgx.Tx) error {

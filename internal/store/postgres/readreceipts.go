@@ -38,7 +38,7 @@ func (c *storedReceipt) fields() []any {
 	}
 }
 
-// decode needs in `words` the vocabulary of c.name.
+// decode returns the receipt. `words` is the vocabulary of c.name.
 func (c *storedReceipt) decode(words []string) (sizing.Receipt, error) {
 	r := c.receipt
 	key := r.Ask.Try.TaskKey
@@ -65,7 +65,7 @@ func malformed(err error) error {
 	return sizing.Errorf(sizing.Internal, "read a receipt: %w; check the database with `loadaware doctor`", err)
 }
 
-// readReceipts requires a statement that returns the columns of storedReceipt.
+// readReceipts returns the receipts that a statement selects. The statement must return the columns of storedReceipt.
 func (s *Store) readReceipts(ctx context.Context, sql string, args ...any) ([]sizing.Receipt, error) {
 	rows, err := s.pool.Query(ctx, sql, args...)
 	if err != nil {

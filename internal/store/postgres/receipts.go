@@ -58,7 +58,7 @@ var receiptColumns = []string{
 	"at", "promised", "task_limit", "guard", "body", "model_version", "told",
 }
 
-// copyReceipts fails with a unique_violation if a receipt is already stored.
+// copyReceipts stores receipts as JSON by COPY. It fails with a unique_violation if a receipt is already stored.
 func copyReceipts(ctx context.Context, tx pgx.Tx, receipts []sizing.Receipt, bodies [][]byte) error {
 	order := orderByID(receipts)
 	values := make([]any, len(receiptColumns))
@@ -71,7 +71,7 @@ func copyReceipts(ctx context.Context, tx pgx.Tx, receipts []sizing.Receipt, bod
 	return err
 }
 
-// orderByID gives all writers the same order, which prevents deadlocks.
+// orderByID returns the indexes of the receipts by ascending prediction id. The same order for all writers prevents deadlocks.
 func orderByID(receipts []sizing.Receipt) []int {
 	order := make([]int, len(receipts))
 	for i := range order {
@@ -90,7 +90,7 @@ func nullVersion(a *sizing.Allocation) *int32 {
 	return nil
 }
 
-// insertReceipts skips receipts that are already stored.
+// insertReceipts stores receipts as JSON by INSERT, and skips those that are already stored.
 func insertReceipts(ctx context.Context, tx pgx.Tx, receipts []sizing.Receipt, bodies [][]byte) error {
 	texts := make([]string, len(bodies))
 	for i, body := range bodies {

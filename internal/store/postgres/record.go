@@ -121,7 +121,8 @@ func (s *Store) recordRemaining(ctx context.Context, obs []sizing.Observation, s
 	return stale, nil
 }
 
-// prepare creates unknown tasks, and extends schemas that lack features.
+// prepare returns the picked observations as reports with encoded features. It creates unknown tasks, and extends schemas that
+// lack features.
 func (s *Store) prepare(ctx context.Context, obs []sizing.Observation, picked []int) ([]report, error) {
 	reports := make([]report, len(picked))
 	for j, i := range picked {

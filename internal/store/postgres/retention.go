@@ -60,14 +60,14 @@ const sampleRankSQL = `
 	WHERE task = $1 AND (at, seq) < ($2, $3) AND (peak IS NULL OR (peak, seq) < ($4, $5))
 	ORDER BY lot OFFSET $6 - 1 LIMIT 1`
 
-// Outcome 1 is a success.
+// lowestSQL returns the seq of the success (outcome 1) with the lowest peak; 0 if there is none.
 const lowestSQL = `
 	SELECT coalesce((
 		SELECT seq FROM observation
 		WHERE task = $1 AND peak IS NOT NULL AND outcome = 1
 		ORDER BY peak, seq LIMIT 1), 0)`
 
-// readSurplus returns ok = false if no row can be removed.
+// readSurplus returns the bounds of the rows that can be removed; ok is false if there are no such rows.
 func readSurplus(ctx context.Context, tx pgx.Tx, task sizing.TaskKey, limits store.HistoryLimits) (bounds surplus, ok bool, err error) {
 	var h sizing.History
 	if bounds.task, err = openHistory(ctx, tx, task, &h); err != nil || h.Total <= limits.Total {

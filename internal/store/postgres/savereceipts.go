@@ -201,7 +201,7 @@ var compactColumns = []string{
 	"prediction_id", "at", "promised", "task_limit", "told", "name", "map_index", "model_version", "try_number", "run_id", "content",
 }
 
-// copyCompact fails with a unique_violation if a receipt is already stored.
+// copyCompact stores compact receipts by COPY. It fails with a unique_violation if a receipt is already stored.
 func copyCompact(ctx context.Context, tx pgx.Tx, receipts []compactRow) error {
 	values := make([]any, len(compactColumns))
 	_, err := tx.CopyFrom(ctx, pgx.Identifier{"receipt_compact"}, compactColumns, pgx.CopyFromSlice(len(receipts), func(i int) ([]any, error) {

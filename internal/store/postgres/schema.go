@@ -28,7 +28,8 @@ func newCachedTask(id int64, key sizing.TaskKey, schema sizing.Schema) *cachedTa
 	return task
 }
 
-// encode returns ok = false if the schema must be extended first. For nil features the row is nil, which means unknown.
+// encode returns the features as a row of the schema; ok is false if the schema must be extended first. For nil features the
+// row is nil, which means unknown.
 func (task *cachedTask) encode(f sizing.Features) (row []float64, ok bool) {
 	if f == nil {
 		return nil, true
@@ -91,7 +92,8 @@ const lockTaskSQL = `
 const extendSchemaSQL = `
 	UPDATE task SET schema = $2 WHERE id = $1`
 
-// The transaction locks only this task, so that concurrent calls neither deadlock nor assign a category code twice.
+// extendSchema adds the features to the schema of a task, and creates the task if it is unknown. Its transaction locks only
+// this task, so that concurrent calls neither deadlock nor assign a category code twice.
 func (s *Store) extendSchema(ctx context.Context, key sizing.TaskKey, features []sizing.Features) (*cachedTask, error) {
 	var extended *cachedTask
 	err := s.inTx(ctx, "extend a schema", readWrite, func(tx pgx.Tx) error {
@@ -114,8 +116,9 @@ func (s *Store) extendSchema(ctx context.Context, key sizing.TaskKey, features [
 	return extended, nil
 }
 
-// extendAll repeats the pass while the schema changes, because a later row may add a field of another kind to a name, and a
-// new category field then needs the values of earlier rows. The loop ends, because a name has at most one field per kind.
+// extendAll extends the schema by all rows. It repeats the pass over the rows while the schema changes: a later row may add a
+// field of another kind to a name, and a new category field then needs the values of earlier rows. The loop ends, because a
+// name has at most one field per kind.
 func extendAll(schema *sizing.Schema, features []sizing.Features) (changed bool) {
 	for repeat := true; repeat; {
 		repeat = false

@@ -15,7 +15,8 @@ const insertSeriesSQL = `
 	VALUES ($1, $2, $3, $4, $5)
 	ON CONFLICT DO NOTHING`
 
-// insertSeries keeps the first series of a try. It does not make the tasks due, because trainings of models read no series.
+// insertSeries stores the series of reports. It keeps the first series of a try. It does not make the tasks due, because
+// trainings of models read no series.
 func insertSeries(ctx context.Context, tx pgx.Tx, reports []report, recorded []sizing.RecordResult) error {
 	batch := &pgx.Batch{}
 	for i := range reports {

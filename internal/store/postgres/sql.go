@@ -8,7 +8,8 @@ import (
 
 var sqlComment = regexp.MustCompile(`(?m)--.*$`)
 
-// Without comments, logs and traces show only the statement. The files have no "--" in literals.
+// stripComments removes the comments of an embedded file, so that logs and traces show only the statement. The files have no
+// "--" in literals.
 func stripComments(sql string) string { return sqlComment.ReplaceAllString(sql, "") }
 
 // measuredColumns are the measured and the sampled peak of an observation in bytes. Each is 0 if unknown.
@@ -20,7 +21,7 @@ const (
 	notReproduced = ` AND NOT ` + isReproduced
 )
 
-// A statement gets many rows as one array per column, and rebuilds the rows with unnest.
+// column returns one column of the rows. A statement gets many rows as one array per column, and rebuilds the rows with unnest.
 func column[R, T any](rows []*R, get func(*R) T) []T {
 	values := make([]T, len(rows))
 	for i, r := range rows {

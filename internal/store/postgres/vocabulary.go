@@ -30,7 +30,7 @@ func (c *vocabularies) get(byTask map[sizing.TaskKey]*vocabulary) (missing []*si
 	return missing
 }
 
-// put first drops all cached vocabularies if the cache would become too large. The caller holds c.mu.
+// put caches vocabularies. It first drops all cached ones if the cache would become too large. The caller holds c.mu.
 func (c *vocabularies) put(byTask map[sizing.TaskKey]*vocabulary) {
 	if c.byTask == nil || len(c.byTask)+len(byTask) > maxVocabularies {
 		c.byTask = make(map[sizing.TaskKey]*vocabulary, len(byTask))
@@ -57,7 +57,8 @@ const vocabulariesSQL = `
 	FROM receipt_name
 	JOIN unnest($1::text[], $2::text[], $3::text[]) AS wanted (namespace, dag_id, task_id) USING (namespace, dag_id, task_id)`
 
-// loadVocabularies also adds tasks that are missing in receipt_name. The caller holds s.vocabularies.mu.
+// loadVocabularies sets the values of byTask. It adds tasks that are missing in receipt_name. The caller holds
+// s.vocabularies.mu.
 func (s *Store) loadVocabularies(ctx context.Context, byTask map[sizing.TaskKey]*vocabulary) error {
 	missing := s.vocabularies.get(byTask)
 	if len(missing) == 0 {

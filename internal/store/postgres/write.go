@@ -148,7 +148,7 @@ func (s *Store) insert(ctx context.Context, db querier, reports []report, first 
 	return known, err
 }
 
-// A task that was renamed in the meantime may appear with both names.
+// namesOf returns the parameters $25 to $28 of insertSQL. A task that was renamed in the meantime may appear with both names.
 func namesOf(reports []report) []any {
 	type task struct {
 		id  int64
@@ -215,7 +215,8 @@ type tallyDelta struct {
 	urgent              bool // the task becomes due at once, because of an OOM kill
 }
 
-// As in insertSQL, kills of reproduced runs neither count nor make their tasks due at once.
+// countAmended updates the tallies of the tasks with amended reports. As in insertSQL, kills of reproduced runs neither count
+// nor make their tasks due at once.
 func (s *Store) countAmended(ctx context.Context, tx pgx.Tx, reports []report, recorded []sizing.RecordResult, repeated []int) error {
 	deltas := map[int64]tallyDelta{}
 	for _, i := range repeated {

@@ -195,7 +195,7 @@ func testPlanOutcomes(t *testing.T, st store.Store) {
 	require.Equal(t, []sizing.TaskKey{key}, tasks)
 }
 
-// A limit counts from the time at which the caller asked for it.
+// testMeanLimits checks the mean limit of a try whose limit was raised. The new limit counts from the time of its request.
 func testMeanLimits(t *testing.T, st store.Store) {
 	key, inForce := task("means"), 3000.0
 	o := runs(key, 1)[0]

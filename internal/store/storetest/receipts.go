@@ -12,7 +12,7 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// receipt makes no promise if promised is NaN.
+// receipt returns a receipt. It has no promise if promised is NaN.
 func receipt(id string, try sizing.TryKey, promised float64, at time.Time) sizing.Receipt {
 	r := sizing.Receipt{
 		Ask: sizing.Ask{Try: try, Features: sizing.Features{"n": sizing.NumberValue(1)}},

@@ -15,7 +15,7 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// experiment sets all fields of a run except the id.
+// experiment returns a run with all fields except the id.
 func experiment(name string) store.Run {
 	return store.Run{Name: name, CreatedAt: noon.Add(time.Microsecond), Fingerprint: "00ff",
 		Parameters: []byte(`{"seeds": 5,  "families":["final"]}`), Rows: []byte(`[ {"u_score":1.50} ]`), Report: []byte(`"☃\u0000"`)}

@@ -114,7 +114,7 @@ func runs(task sizing.TaskKey, n int) []sizing.Observation {
 	return obs
 }
 
-// The results of single observations may have errors.
+// record records observations. Single results may have errors.
 func record(t *testing.T, st store.Store, obs ...sizing.Observation) []sizing.RecordResult {
 	t.Helper()
 	recorded, err := st.Record(t.Context(), obs)

@@ -26,7 +26,7 @@ import (
 	strict "sigs.k8s.io/yaml"
 )
 
-// The chart has at most one manifest of each kind.
+// manifests contains the rendered manifests. The chart has at most one manifest of each kind.
 type manifests struct {
 	Deployment              *apps.Deployment
 	Service                 *core.Service
@@ -57,7 +57,7 @@ func helm(args ...string) (string, error) {
 	return run(cmp.Or(os.Getenv("HELM"), "helm"), args...)
 }
 
-// run returns the standard output; the error contains both outputs.
+// run runs a program and returns its standard output. The error contains both outputs.
 func run(name string, args ...string) (string, error) {
 	var out, stderr bytes.Buffer
 	cmd := exec.Command(name, args...)
@@ -77,7 +77,7 @@ func template(values ...string) (string, error) {
 	return helm(args...)
 }
 
-// render fails the test on an unknown field or an unexpected kind.
+// render renders the chart and decodes the manifests. It fails the test on an unknown field or an unexpected kind.
 func render(t *testing.T, values ...string) *manifests {
 	t.Helper()
 	text, err := template(values...)
@@ -115,7 +115,7 @@ func decode(text string) (*manifests, error) {
 	}
 }
 
-// allocate returns nil if the chart must not contain that kind.
+// allocate returns a new manifest of a kind, to decode into. It returns nil if the chart must not contain that kind.
 func (m *manifests) allocate(kind string) any {
 	switch kind {
 	case "Deployment":

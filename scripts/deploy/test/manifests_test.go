@@ -120,7 +120,7 @@ func TestSecretsAreOnlyReferenced(t *testing.T) {
 	assert.NotContains(t, m.text, "postgres://")
 }
 
-// The source of the server contains the names of the variables.
+// The test reads the names of the variables from the source of the server.
 func TestServerReadsEveryVariable(t *testing.T) {
 	tags := func(file string) (names []string) {
 		source, err := os.ReadFile("../../../internal/config/" + file)

@@ -41,7 +41,8 @@ func archive(out, folder string, created time.Time) error {
 	return file.Close()
 }
 
-// writeTar sorts by name. Owner, time and modes do not depend on the machine. The names in the archive begin with `prefix`.
+// writeTar writes a folder as a tar archive, sorted by name. Owner, time and modes do not depend on the machine. The names in
+// the archive begin with `prefix`.
 func writeTar(to io.Writer, folder, prefix string, created time.Time) error {
 	w := tar.NewWriter(to)
 	err := filepath.WalkDir(folder, func(name string, entry fs.DirEntry, err error) error {
@@ -74,8 +75,8 @@ func writeTar(to io.Writer, folder, prefix string, created time.Time) error {
 	return w.Close()
 }
 
-// writeFile expects the path of the file on disk in `name`, and its path in the archive in `inside`. The mode in the archive
-// is 0755 for an executable file, otherwise 0644.
+// writeFile adds a file to the archive. Its path on disk is `name`, and its path in the archive is `inside`. The mode in the
+// archive is 0755 for an executable file, otherwise 0644.
 func writeFile(w *tar.Writer, name, inside string, info fs.FileInfo, created time.Time) error {
 	mode := int64(0o644)
 	if info.Mode()&0o111 != 0 {

@@ -89,7 +89,7 @@ func buildIndex(o *options, programs []string, created time.Time) (v1.ImageIndex
 	return mutate.Annotations(index, o.labels(created)).(v1.ImageIndex), nil
 }
 
-// image consists of the layer `base`, which all platforms share, and a layer with the program.
+// image returns the image for a platform: the layer `base`, which all platforms share, and a layer with the program.
 func (o *options) image(platform v1.Platform, program string, base v1.Layer, created time.Time) (v1.Image, error) {
 	binary, err := os.ReadFile(program)
 	if err != nil {
@@ -132,7 +132,7 @@ func (o *options) history(created time.Time, content string) v1.History {
 	return v1.History{Created: v1.Time{Time: created}, CreatedBy: "make dist: " + content}
 }
 
-// labels are the annotations of an image and of its index, and the labels of the image.
+// labels returns the annotations of an image and of its index, which are also the labels of the image.
 func (o *options) labels(created time.Time) map[string]string {
 	labels := map[string]string{versionLabel: o.version, labelPrefix + "created": created.Format(time.RFC3339)}
 	for name, value := range map[string]string{
@@ -145,7 +145,7 @@ func (o *options) labels(created time.Time) map[string]string {
 	return labels
 }
 
-// baseLayer has the files that do not depend on the platform.
+// baseLayer returns the layer with the files that do not depend on the platform.
 func (o *options) baseLayer(created time.Time) (v1.Layer, error) {
 	var entries []entry
 	if o.service {

@@ -119,7 +119,7 @@ func commandOutput(name string, args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// printNotices does not search subfolders. It returns an error if it finds nothing.
+// printNotices prints the licence files in a folder. It does not search subfolders. It returns an error if it finds no file.
 func printNotices(out io.Writer, title, folder string) error {
 	files, err := os.ReadDir(folder)
 	if err != nil {

@@ -50,7 +50,7 @@ func unpack(name, platform, folder string, out io.Writer) error {
 	return err
 }
 
-// findImage checks the whole layout.
+// findImage checks the whole layout, and returns its image for a platform.
 func findImage(folder, platform string) (v1.Image, error) {
 	if err := checkBlobs(filepath.Join(folder, "blobs", "sha256")); err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ func checkBlobs(folder string) error {
 	return nil
 }
 
-// extract rejects names outside the folder by os.Root.
+// extract extracts a tar archive into a folder. It rejects names outside the folder by os.Root.
 func extract(from io.Reader, folder string) error {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
@@ -128,7 +128,7 @@ func extract(from io.Reader, folder string) error {
 	}
 }
 
-// extractEntry sets the owner if this process runs as root.
+// extractEntry extracts one entry of an archive. It sets the owner if this process runs as root.
 func extractEntry(root *os.Root, header *tar.Header, data io.Reader) error {
 	name := filepath.Clean(filepath.FromSlash(header.Name))
 	switch header.Typeflag {

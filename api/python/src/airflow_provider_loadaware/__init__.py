@@ -55,7 +55,7 @@ def get_provider_info() -> dict[str, Any]:
                     },
                     "send_metadata": {
                         "label": "Send metadata",
-                        "description": "Send operator, image, owner and the like, which size tasks without history.",
+                        "description": "Send operator, image, owner and so on, to size tasks without history.",
                         "schema": {"type": ["boolean", "null"], "default": True},
                     },
                 },

@@ -145,5 +145,5 @@ def _date_of(dag_run: Any) -> datetime:
 
 
 def read_variable(name: str, default: int) -> int:
-    """Return a whole number from an Airflow Variable."""
+    """Return a whole number from an Airflow Variable, or `default` if the Variable is not set."""
     return int(Variable.get(name, **{"default" if AIRFLOW_3 else "default_var": default}))

@@ -136,8 +136,9 @@ def after_kill(kill: Kill, bounds: Bounds, static: Static) -> Grant:
     """Return the lift after an OOM kill: `kill.next_bytes`, or twice the killed allocation if that is None.
 
     Twice the killed allocation is raised to the static limit (the static request if the DAG sets no limit) and to
-    `kill.static_bytes`, and then bounded by `cap`. `bounds` apply last. After a kill at 10Gi without an announced
-    amount, the lift is 20Gi if the static request is 4Gi, and 350Gi if the static request is 350Gi.
+    `kill.static_bytes`. If `bounds` has no upper bound, DEFAULT_CAP then bounds the amount. `bounds` apply last. After
+    a kill at 10Gi without an announced amount, the lift is 20Gi if the static request is 4Gi, and 350Gi if the static
+    request is 350Gi.
     """
     cap = bounds.maximum or DEFAULT_CAP * max(static.memory or 0, kill.static_bytes or 0, kill.at_bytes)
     least = max(LIFT_FACTOR * kill.at_bytes, static.enforced or 0, kill.static_bytes or 0)

@@ -253,7 +253,9 @@ class SizerMixin:
 
 
 def _make_init(cls: Any) -> Callable[..., None]:
-    """Airflow wraps only a constructor that the operator class defines itself. Airflow reads from its signature which
+    """Return a constructor for an operator class that defines none.
+
+    Airflow wraps only a constructor that the operator class defines itself. Airflow reads from its signature which
     default_args apply, and the argument names of a mapped task.
     """
 

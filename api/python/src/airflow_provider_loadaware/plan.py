@@ -91,7 +91,7 @@ class Plan:
                 reaction_seconds=_seconds(value["reaction_seconds"]),
                 ask_by_seconds=tuple(sorted(float(at) for at in value["ask_by_seconds"][:_MAX_STEPS])),
                 keeps_limit=bool(value.get("keeps_limit", False)),
-                **{name: _optional(value[name]) for name in ("start_cpu", "static_cpu", "cpu_limit", "maximum")},
+                **{name: _optional(value[name], name) for name in ("start_cpu", "static_cpu", "cpu_limit", "maximum")},
             )
         except InvalidPlanError:
             raise
@@ -187,12 +187,12 @@ def _seconds(value: Any) -> float:
     return seconds
 
 
-def _optional(value: Any) -> int | None:
+def _optional(value: Any, name: str) -> int | None:
     if value is None:
         return None
-    count = _number(value, "an amount")
+    count = _number(value, name)
     if not 0 < count <= MAX_BYTES:
-        raise InvalidPlanError(f"an amount is {value!r}")
+        raise InvalidPlanError(f"{name} is {value!r}")
     return count
 
 

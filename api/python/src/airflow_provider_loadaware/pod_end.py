@@ -68,5 +68,5 @@ def log_tail(operator: Any, pod: Any) -> str:
 
 
 def _is_instance(error: BaseException | None, name: str) -> bool:
-    """Compare class names: provider versions move and add exceptions."""
+    """Return whether an error has a class of this name. Names are compared, because provider versions move classes."""
     return error is not None and any(kind.__name__ == name for kind in type(error).__mro__)

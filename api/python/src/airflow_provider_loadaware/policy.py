@@ -137,7 +137,7 @@ def _mutate_with_run(task_instance: Any, dag_run: Any) -> None:
 
 
 def _mutate(task_instance: Any) -> None:
-    """For versions of Airflow that pass no DAG run to the hook."""
+    """Set the pool of a task instance, in versions of Airflow that pass no DAG run to the hook."""
     _mutate_with_run(task_instance, getattr(task_instance, "dag_run", None))
 
 

@@ -80,7 +80,7 @@ class End:
         return outcome
 
     def _classify(self, measured: peak.Peak) -> Outcome:
-        """Read the log only if the outcome may depend on it."""
+        """Return the outcome that the pod and Airflow show. Reads the log only if the outcome may depend on it."""
         if self.succeeded:
             return Outcome.SUCCESS
         if self.stopped:

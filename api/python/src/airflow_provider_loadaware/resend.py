@@ -46,7 +46,7 @@ def send_pending(service: Service, spool: Spool, deadline: Deadline, run_key: st
 
 
 def _sendable(spool: Spool, run_key: str | None) -> dict[str, dict[str, Any]]:
-    """A report that the client cannot send would fail the whole batch, every time."""
+    """Return the pending reports that the client can send, and drop the others: each would fail every batch."""
     found = {}
     for key, report in spool.pending(BATCH, run_key).items():
         try:

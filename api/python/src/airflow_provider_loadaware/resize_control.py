@@ -120,7 +120,7 @@ class Controller:
             )
 
     def _step(self, state: PodState, elapsed: float) -> Generator[Request, Any, bool]:
-        """Return whether nothing remains to be done."""
+        """Measure the usage and send the resizes that are due. Returns whether nothing remains to be done."""
         self._resizes.note_progress(state, elapsed)
         if self.execution.fallback is None:
             yield from self._measure(elapsed)

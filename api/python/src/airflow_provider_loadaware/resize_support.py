@@ -52,7 +52,10 @@ def _is_guaranteed(request: Any) -> bool:
 
 
 def _problem_of_operator(operator: Any) -> str | None:
-    """ResizingPodTrigger, for pods of deferrable tasks, replaces only the trigger of KubernetesPodOperator."""
+    """Return why an operator cannot follow a plan, or None if it can.
+
+    ResizingPodTrigger, for pods of deferrable tasks, replaces only the trigger of KubernetesPodOperator.
+    """
     if not operator.deferrable:
         return None
     if not hasattr(operator, "loadaware_resume_static"):
@@ -89,5 +92,5 @@ def _problem_of_cluster(core: Any, namespace: str, plan: Plan) -> str | None:
 
 
 def _number(major: str, minor: str) -> tuple[int, int]:
-    """Some clouds add "+" to the minor version."""
+    """Return a version of Kubernetes as numbers. Some clouds add "+" to the minor version."""
     return int(major), int(minor.rstrip("+"))

@@ -31,7 +31,7 @@ class Resizes:
         self._refusal = ""  # the last logged refusal of the static limit
 
     def set_static(self, state: PodState, elapsed: float) -> Generator[Request, Any, bool]:
-        """Set the static limit, and when it is in force the static requests. Returns whether this process is done."""
+        """Set the static limit and, once it is in force, the static requests. Returns whether this process is done."""
         plan, wanted, in_force = self._plan, state.wanted, state.in_force
         cpu = plan.static_cpu if plan.resizes_cpu else None
         # A limit above the static grant stays, whether in force or only wanted: Kubernetes before 1.34 refuses to lower

@@ -61,7 +61,7 @@ def advice_for(
 
 
 def _as_parameter(feature: Any) -> Any:
-    """The server reads from this text the same value as from JSON."""
+    """Return a feature for a query. The server reads from it the same value as from JSON."""
     if isinstance(feature, bool):
         return "true" if feature else "false"
     return f'"{feature}"' if isinstance(feature, str) else feature  # without quotes, "17" would be a number

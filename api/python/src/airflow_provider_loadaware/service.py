@@ -226,7 +226,7 @@ def check_encodable(body: dict[str, Any]) -> None:
 
 
 def _send_with_retry(send: Callable[[], T]) -> T:
-    """Retry once on a broken connection: a repeated request does no harm."""
+    """Send a request. Repeats it once after a broken connection, because a repeated request does no harm."""
     try:
         return send()
     except (httpx.NetworkError, httpx.ConnectTimeout, httpx.RemoteProtocolError):

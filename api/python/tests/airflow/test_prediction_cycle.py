@@ -19,7 +19,7 @@ SIZED_TASKS = [
 
 
 def receipt(environment: Environment, prediction_id: str) -> dict[str, object]:
-    """The server writes the receipt shortly after its answer."""
+    """Wait for a receipt and return it. The server stores the receipt shortly after its answer."""
 
     def stored() -> dict[str, object] | None:
         try:

@@ -81,7 +81,7 @@ func Recording(t testing.TB, server, file string) string {
 	return proxy.URL
 }
 
-// requestKey leaves the body of the request readable.
+// requestKey returns the key under which the response to a request is recorded. The body of the request stays readable.
 func requestKey(r *http.Request) string {
 	var body []byte
 	if r.Body != nil {

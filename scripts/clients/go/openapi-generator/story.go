@@ -222,7 +222,7 @@ func receiptOf(predictionID string) *openapi.Receipt {
 	return nil
 }
 
-// problemOf requires the error of a call that the service rejected.
+// problemOf returns the problem in the error of a call. It ends the program unless the service rejected the call.
 func problemOf(err error) openapi.Problem {
 	var rejection *openapi.GenericOpenAPIError
 	check(errors.As(err, &rejection), "not rejected: %v", err)

@@ -146,7 +146,7 @@ class Cluster:
         return self.render(pod)
 
     def age(self, pod: Pod) -> float:
-        """The age of a waiting pod stays at STARTUP until its release."""
+        """Return the age of a pod in seconds. The age of a waiting pod stays at STARTUP until its release."""
         age = self.clock() - pod.created_at
         if not pod.lifecycle.script.waits or age < STARTUP:
             return age

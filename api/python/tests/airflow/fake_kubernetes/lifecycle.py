@@ -55,7 +55,7 @@ class Lifecycle:
         return None
 
     def failure(self) -> Failure | None:
-        """`killed_at` covers OOM kills of pods whose memory or limit changes."""
+        """Return how the pod fails, or None. If its memory or limit changes, `killed_at` finds an OOM kill."""
         is_fixed = not self.script.memory and self.script.grows_to is None
         return self.script.failure(self.limit()) if is_fixed else self.script.fails
 

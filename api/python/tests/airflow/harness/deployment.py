@@ -74,7 +74,7 @@ class Airflow:
         return f"http://127.0.0.1:{self.env['TEST_API_PORT']}"
 
     def _web_server(self, apps: str) -> list[str]:
-        """Airflow 3 loads only `apps`, which saves seconds."""
+        """Return the command that starts the web server. Airflow 3 loads only `apps`, which saves seconds."""
         name, *more = ("api-server", "--apps", apps, "--host") if MAJOR >= 3 else ("webserver", "--hostname")
         return [name, *more, "127.0.0.1", "--port", self.env["TEST_API_PORT"], "--workers", "1"]
 

@@ -78,7 +78,7 @@ class Environment:
 
 
 def has_deferred(deferrals: Deferrals) -> Callable[[Pod], bool]:
-    """The result reports whether the scheduler has processed all deferrals of a pod's try."""
+    """Return a function that reports whether the scheduler has processed all deferrals of a pod's try."""
 
     def check(pod: Pod) -> bool:
         labels = pod.labels
