@@ -47,7 +47,7 @@ const (
 func (m *Model) Format() int {
 	switch {
 	case m.Models == nil:
-	case slices.ContainsFunc(m.Models.Enc.Columns, func(c column) bool { return c.LogUnit < 1 && c.LogUnit > 0 }):
+	case len(m.Models.Enc.Units) > 0 || slices.ContainsFunc(m.Models.Enc.Columns, func(c column) bool { return c.LogUnit < 1 && c.LogUnit > 0 }):
 		return FormatVersion // older releases would use the unit 1
 	case slices.ContainsFunc(m.Models.Enc.Columns, func(c column) bool { return c.PeakDays.First > 0 }):
 		return peakDaysVersion // older releases would give the line too few inputs

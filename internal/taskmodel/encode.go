@@ -1,6 +1,7 @@
 package taskmodel
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -37,10 +38,11 @@ type encoder struct {
 	LineWidth int        // number of columns of the line, after screening
 	TreeWidth int        // number of columns of the trees, after screening
 
-	Pairs    [][2]int // pairs of dates or numbers whose difference is encoded, as indices in the schema
-	KeepLine []int    `cbor:",omitempty"` // columns of the line that remain after screening; nil: all
-	KeepTree []int    `cbor:",omitempty"` // columns of the trees that remain after screening; nil: all
-	Retired  int      `cbor:",omitempty"` // number of features that are not encoded because there are too many
+	Pairs    [][2]int  // pairs of dates or numbers whose difference is encoded, as indices in the schema
+	Units    []float64 `cbor:",omitempty"` // by pair: the unit of the difference in its logarithm; missing and 0: 1
+	KeepLine []int     `cbor:",omitempty"` // columns of the line that remain after screening; nil: all
+	KeepTree []int     `cbor:",omitempty"` // columns of the trees that remain after screening; nil: all
+	Retired  int       `cbor:",omitempty"` // number of features that are not encoded because there are too many
 }
 
 // column describes how one feature is encoded.
@@ -98,6 +100,7 @@ func newEncoder(schema *sizing.Schema, rows [][]sizing.Value, y []float64) *enco
 	e.chooseCycles(rows, y)
 	e.resetStatistics() // the caller encodes and learns the rows in order, so that a statistic contains only earlier rows
 	e.Pairs = append(orderPairs(e.datePairsOf(), rows), e.numberPairs(rows)...)
+	e.chooseUnits(rows)
 	if e.countColumns(); max(e.LineWidth, e.TreeWidth) > maxColumns {
 		e.screenColumns(rows, y)
 	}
@@ -288,11 +291,7 @@ func (c *column) number(v sizing.Value, line, tree []float64) ([]float64, []floa
 
 // logOf returns log1p of a number in LogUnit.
 func (c *column) logOf(x float64) float64 {
-	unit := c.LogUnit
-	if unit == 0 {
-		unit = 1
-	}
-	return math.Log1p(max(x, 0) / unit)
+	return math.Log1p(max(x, 0) / cmp.Or(c.LogUnit, 1))
 }
 
 // logUnit returns the unit of field j in logOf.
@@ -327,15 +326,35 @@ func (c *column) category(v sizing.Value, mean float64, line, tree []float64) ([
 	return c.Numbers.encode(v, line, tree)
 }
 
+func (e *encoder) chooseUnits(rows [][]sizing.Value) {
+	var differences []float64
+	for k, pair := range e.Pairs {
+		differences = append(differences[:0], 0) // as without one of the two
+		for _, cells := range rows {
+			if from, to := &cells[pair[0]], &cells[pair[1]]; from.Kind != sizing.Missing && to.Kind != sizing.Missing {
+				differences = append(differences, to.Num-from.Num)
+			}
+		}
+		if unit := unitOf(differences); unit < 1 {
+			e.Units = append(e.Units, make([]float64, len(e.Pairs)-len(e.Units))...)
+			e.Units[k] = unit
+		}
+	}
+}
+
 func (e *encoder) differences(cells []sizing.Value, line, tree []float64) ([]float64, []float64) {
-	for _, pair := range e.Pairs {
+	for k, pair := range e.Pairs {
 		from, to := &cells[pair[0]], &cells[pair[1]]
 		if from.Kind == sizing.Missing || to.Kind == sizing.Missing {
 			line, tree = append(line, 0, 0), append(tree, math.NaN())
 			continue
 		}
 		difference := to.Num - from.Num
-		line = append(line, difference, bayes.SignedLog(difference, 1))
+		unit := 1.0
+		if k < len(e.Units) {
+			unit = cmp.Or(e.Units[k], 1)
+		}
+		line = append(line, difference, bayes.SignedLog(difference, unit))
 		tree = append(tree, difference)
 	}
 	return line, tree

@@ -104,6 +104,16 @@ func TestDatePairsAreEncoded(t *testing.T) {
 	assert.True(t, math.IsNaN(tree[len(tree)-1]))
 }
 
+// With a unit of one day, the logarithm of less than a day would be almost its length.
+func TestShortDatePairsHaveASmallUnit(t *testing.T) {
+	e := encoded([][]sizing.Value{
+		{text("2020-01-03T00:00:00Z"), text("2020-01-03T03:00:00Z"), number(1)},
+		{text("2020-02-03T00:00:00Z"), text("2020-02-04T00:00:00Z"), number(2)},
+	})
+	line, _ := e.encode([]sizing.Value{text("2020-01-03T00:00:00Z"), text("2020-01-04T00:00:00Z"), number(1)}, nil, nil)
+	requireSame(t, []float64{1, math.Log(9)}, line[len(line)-2:], "eight times three hours")
+}
+
 // Of thirty levels, twenty-eight occur once and two occur ten times each. Only these two levels get a column of their own.
 // The statistic, which is the smoothed mean log peak of a level, distinguishes the others.
 func TestRareLevelsHaveOnlyAStatistic(t *testing.T) {

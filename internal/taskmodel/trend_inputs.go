@@ -108,23 +108,27 @@ func (t *trend) setLogOffsets(rows []row) {
 
 // unitOf returns the unit of the numbers of an input in a logarithm, log(1 + number/unit). It is at most 1. The numbers are far above 1
 // in this unit, so that the result is nearly the logarithm of the number: a line of log(1 + x) cannot follow a peak that is
-// proportional to sizes from 0.5 to 60 GB. If some numbers are 0, the unit is only a small number of the input, or 1 for counts,
-// because the peak of an empty input is no power of its size. unitOf changes the order of the numbers.
+// proportional to sizes from 0.5 to 60 GB. If some numbers are 0 or signs differ, the unit is only a small number of the input, or 1
+// for counts, because a peak is no power of such numbers. unitOf overwrites the numbers.
 func unitOf(numbers []float64) float64 {
-	hasZero, areIntegers := false, true
+	reachesZero, areIntegers := false, true
+	sign := 0.0 // of the first number
 	magnitudes := numbers[:0]
-	for _, x := range numbers {
-		hasZero, areIntegers = hasZero || x == 0, areIntegers && x == math.Trunc(x)
+	for i, x := range numbers {
+		if i == 0 {
+			sign = math.Copysign(1, x)
+		}
+		reachesZero, areIntegers = reachesZero || x*sign <= 0, areIntegers && x == math.Trunc(x)
 		if x != 0 {
 			magnitudes = append(magnitudes, math.Abs(x))
 		}
 	}
-	if len(magnitudes) == 0 || hasZero && areIntegers {
+	if len(magnitudes) == 0 || reachesZero && areIntegers {
 		return 1
 	}
 	slices.Sort(magnitudes)
 	small := magnitudes[int(logOffsetQuantile*float64(len(magnitudes)))]
-	if hasZero {
+	if reachesZero {
 		return min(1, small)
 	}
 	return min(1, small/bayes.UnitsPerSize)
