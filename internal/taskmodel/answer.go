@@ -16,7 +16,7 @@ func (m *Model) answer(p *experts.Point, q *Question, b *buffers) experts.Answer
 	switch {
 	case b.extrapolation.remote.isKnown():
 		m.raiseToRemote(&a, p, q, b)
-	case b.extrapolation.isCorrected || b.extrapolation.tooLarge || m.hasTooFewRowsToExtrapolate(b):
+	case b.extrapolation.isCorrected || b.extrapolation.tooLarge || m.unknownRise(b) > 0:
 		m.raiseToEdge(&a, p, q, b)
 	}
 	m.raiseForUnknownEffect(&a, p, q, b)
@@ -39,8 +39,8 @@ func (m *Model) raiseToEdge(a *experts.Answer, p *experts.Point, q *Question, b 
 	at.shift(&edge, b.runShift)
 	least := m.answerAsPredicted(&edge, q, at)
 	b.extrapolation.edgeAmount = least.Amount
-	if m.hasTooFewRowsToExtrapolate(b) {
-		m.scaleEdge(&least, &edge, q, at, b)
+	if rise := m.unknownRise(b); rise > 0 {
+		m.scaleEdge(&least, &edge, rise, q, at, b)
 	} else {
 		most := float64(maxPossible)
 		if b.extrapolation.mostAmount > 0 {
@@ -57,20 +57,24 @@ func (m *Model) raiseToEdge(a *experts.Answer, p *experts.Point, q *Question, b 
 	b.usesRequest = at.usesRequest
 }
 
-// hasTooFewRowsToExtrapolate reports whether a relevant input is so far outside its range that the answer states no risk, and
-// the models were fitted on too few rows to have a trend.
-func (m *Model) hasTooFewRowsToExtrapolate(b *buffers) bool {
-	return m.Fitted < minTrendRows && b.extrapolation.noRisk && b.extrapolation.unknownRise > 0
+// unknownRise returns the rise of the log peak in proportion to an input, with a margin, if the learned runs do not show the
+// effect of the input: the models were fitted on too few rows to have a trend, or the values of the input differed too little.
+// Otherwise it returns zero.
+func (m *Model) unknownRise(b *buffers) float64 {
+	if m.Fitted < minTrendRows && b.extrapolation.noRisk {
+		return b.extrapolation.unknownRise
+	}
+	return b.extrapolation.unshownRise
 }
 
 // scaleEdge raises the edge amount in proportion to the input, but at most to the static request if all runs needed less: the
-// person who chose the request may know large inputs. Fewer rows than minTrendRows cannot show that the peak grows more slowly,
-// because a constant part of the peak hides the growth at small inputs. The rise and the margin of the edge amount are
-// independent errors, so they add in quadrature. p is the prediction at the edge, and `at` holds its buffers.
-func (m *Model) scaleEdge(a *experts.Answer, p *experts.Point, q *Question, at, b *buffers) {
+// person who chose the request may know large inputs. The rows cannot show that the peak grows more slowly: a constant part of
+// the peak hides the growth at small inputs, and noise hides it in a narrow range. The rise and the margin of the edge amount
+// are independent errors, so they add in quadrature. p is the prediction at the edge, and `at` holds its buffers.
+func (m *Model) scaleEdge(a *experts.Answer, p *experts.Point, rise float64, q *Question, at, b *buffers) {
 	level := m.Experts.ColdStartLevel(p)
 	margin := math.Max(0, math.Log(a.Amount)-level)
-	scaled := max(a.Amount, min(math.Exp(level+math.Hypot(margin, b.extrapolation.unknownRise)), float64(maxPossible)))
+	scaled := max(a.Amount, min(math.Exp(level+math.Hypot(margin, rise)), float64(maxPossible)))
 	b.extrapolation.riseFactor = scaled / a.Amount
 	if request := m.sufficientRequest(q); request > 0 && scaled >= request {
 		at.usesRequest = at.usesRequest || a.Amount < request

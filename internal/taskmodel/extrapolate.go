@@ -23,6 +23,7 @@ type extrapolation struct {
 	outside       []int   // inputs that a reason names, by index (see trend): relevant and farther outside than outsideFactor, or implausible
 	noRisk        bool    // an input is, or several inputs together are, so far outside that no probability is stated
 	unknownRise   float64 // rise of the log peak in proportion to the relevant input that is farthest outside its range, with a margin; 0: none
+	unshownRise   float64 // the same for large numbers without a slope whose range is too narrow to show their effect (isTooNarrow); 0 if the trend rises or remote numbers are larger
 	trendRises    bool    // the trend predicts a higher peak than at the edge of the range
 	riseFactor    float64 // rise above the edge of the range, as a factor: of the amount (scaleEdge), or of the peak that the trend predicts without ConvexSlope; 0: no rise
 	isTooSteep    bool    // see trendChange.isTooFar
@@ -122,6 +123,9 @@ func (m *models) findOutside(cells []sizing.Value, found *extrapolation) (outsid
 				isFar := t.isFarAbove(j, cells)
 				found.isFar = found.isFar || !hasSlope && (isFar || t.isConstant(j) && distance > math.Log(noRiskFactor))
 				found.tooLarge = found.tooLarge || hasSlope && slope.Slope > 0 && isFar && !t.isWide(j, distance)
+				if !hasSlope && !isKnown && t.isTooNarrow(j, distance) {
+					found.unshownRise = max(found.unshownRise, (1+trendMargin)*distance)
+				}
 			}
 			if distance > 0 && !isKnown || distance < 0 && t.isUnboundedBelow(j, cells) {
 				found.noRisk = found.noRisk || math.Abs(distance) > math.Log(noRiskFactor)
@@ -137,6 +141,12 @@ func (t *trend) isFarAbove(j int, cells []sizing.Value) bool {
 	x, _ := t.value(j, cells)
 	s := t.rangeWithRemote(j)
 	return s.distance(x, t.logOffsetOf(j)) > math.Log1p(implausibleFactor)
+}
+
+// isTooNarrow reports whether the learned rows would be enough to show the effect of an input at a distance from its range, but
+// its values differ too little. For inputs with only one value, see first_change.go.
+func (t *trend) isTooNarrow(j int, distance float64) bool {
+	return t.rangeOf(j).Rows >= minTrendRows && !t.isConstant(j) && !t.isWide(j, distance)
 }
 
 // isUnboundedBelow reports whether the peak may grow without bound as an input falls further below its range: the input has

@@ -72,9 +72,14 @@ func (m *models) predict(cells []sizing.Value, p *experts.Point, b *buffers) {
 		m.extrapolate(cells, p, b)
 	}
 	m.raiseRestart(cells, p, b)
-	if b.extrapolation.isFar && !b.extrapolation.trendRises { // the known runs do not show the effect of such a number
-		b.extrapolation.tooLarge = true
+	found := &b.extrapolation
+	if !found.trendRises { // the known runs do not show the effect of such a number
+		found.tooLarge = found.tooLarge || found.isFar
 	}
+	if found.trendRises || found.mostAmount > 0 { // the trend or remote numbers show the effect
+		found.unshownRise = 0
+	}
+	found.noRisk = found.noRisk || found.unshownRise > 0
 }
 
 // minLevelQuantile is the level of a quantile of the newest log peaks. No prediction for a task without features is below this

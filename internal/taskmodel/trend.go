@@ -150,7 +150,7 @@ func (t *trend) slopeOf(j int) *slope {
 
 func (t *trend) fit(rows []row, y []float64) {
 	t.Slopes, t.Base, t.Linear, t.ConvexSlope = nil, 0, false, 0
-	fields := t.strongestInputs(rows, y)
+	fields, rows, y := t.jointInputs(t.candidates(rows, y), rows, y)
 	if len(rows) < minTrendRows {
 		return
 	}
@@ -169,39 +169,39 @@ func (t *trend) fit(rows []row, y []float64) {
 }
 
 type candidate struct {
-	input int
-	share float64 // share of the variance of y that it explains
+	input    int
+	known    int     // number of rows with the input
+	strength float64 // share of the variance of y that it explains in these rows, times the share of these rows
 }
 
-// strongestInputs returns inputs that every row has and that vary, those whose logarithm correlates most with y first: at
-// most maxTrendInputs, at most one per four rows, and no duplicates. It updates the Share of each range.
-func (t *trend) strongestInputs(rows []row, y []float64) []int {
+// candidates returns the inputs that vary and whose logarithm correlates with y, the strongest first, without duplicates. It
+// updates the Share of each range. Both use the rows that have the input: one run without it must not end the extrapolation.
+func (t *trend) candidates(rows []row, y []float64) []candidate {
 	var found []candidate
 	x := make([]float64, len(rows))
 	for j := -len(t.Pairs); j < len(t.Ranges); j++ {
 		s := t.rangeOf(j)
 		s.Share = 0
-		if s.Rows < len(rows) || s.Low == s.High {
+		if s.Low >= s.High {
 			continue
 		}
-		t.logInputs(j, rows, x)
+		known := t.logInputs(j, rows, x)
 		share := determination(x, y)
 		if share > 0 {
 			s.Share = share
-			found = append(found, candidate{j, share})
+		}
+		if share > 0 && known >= minTrendRows {
+			found = append(found, candidate{j, known, share * float64(known) / float64(len(rows))})
 		}
 		if s.Low < 0 {
 			s.Share = max(s.Share, t.signedDetermination(j, rows, y, x))
 		}
-		s.Share = likelyShare(s.Share, len(rows))
+		s.Share = likelyShare(s.Share, known)
 	}
-	slices.SortFunc(found, func(a, b candidate) int { return cmp.Or(cmp.Compare(b.share, a.share), cmp.Compare(a.input, b.input)) })
-	found = t.dropDuplicates(found, rows)
-	var fields []int
-	for _, c := range found[:min(len(found), maxTrendInputs, len(rows)/4)] {
-		fields = append(fields, c.input)
-	}
-	return fields
+	slices.SortFunc(found, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(b.strength, a.strength), cmp.Compare(a.input, b.input))
+	})
+	return t.dropDuplicates(found, rows)
 }
 
 // likelyShare returns an upper bound of the share of the variance that an input explains: the square of the correlation one
@@ -226,16 +226,24 @@ func sumOfSquares(y []float64) float64 {
 	return squares
 }
 
-// determination returns the squared correlation; zero if x or y is constant, NaN if x contains NaN.
+// determination returns the squared correlation over the elements where x and y are not NaN; zero if x or y is constant there.
 func determination(x, y []float64) float64 {
-	mx, my := 0.0, 0.0
+	n, mx, my := 0.0, 0.0, 0.0
 	for i := range x {
-		mx, my = mx+x[i]/float64(len(x)), my+y[i]/float64(len(y))
+		if !math.IsNaN(x[i] + y[i]) {
+			n++
+		}
+	}
+	for i := range x {
+		if !math.IsNaN(x[i] + y[i]) {
+			mx, my = mx+x[i]/n, my+y[i]/n
+		}
 	}
 	xx, xy, yy := 0.0, 0.0, 0.0
 	for i := range x {
-		dx, dy := x[i]-mx, y[i]-my
-		xx, xy, yy = xx+dx*dx, xy+dx*dy, yy+dy*dy
+		if dx, dy := x[i]-mx, y[i]-my; !math.IsNaN(dx + dy) {
+			xx, xy, yy = xx+dx*dx, xy+dx*dy, yy+dy*dy
+		}
 	}
 	if xx == 0 || yy == 0 {
 		return 0

@@ -170,25 +170,28 @@ func (s *interval) width(offset float64) float64 {
 	return bayes.SignedLog(s.High, offset) - bayes.SignedLog(s.Low, offset)
 }
 
-// logInputs writes to x, by row, the logarithm of input j; NaN if the row lacks the input.
-func (t *trend) logInputs(j int, rows []row, x []float64) {
+// logInputs writes to x, by row, the logarithm of input j, or NaN if the row lacks the input. It returns the number of rows
+// with the input.
+func (t *trend) logInputs(j int, rows []row, x []float64) (known int) {
 	for i := range rows {
-		v, known := t.value(j, rows[i].Cells)
-		if x[i] = bayes.SignedLog(v, t.logOffsetOf(j)); !known {
-			x[i] = math.NaN()
+		x[i] = math.NaN()
+		if v, isKnown := t.value(j, rows[i].Cells); isKnown {
+			x[i] = bayes.SignedLog(v, t.logOffsetOf(j))
+			known++
 		}
 	}
+	return known
 }
 
-// signedDetermination returns the share of the variance of y that an input with negative values
-// explains by its value or by its magnitude; zero if a row lacks the input. It overwrites x.
+// signedDetermination returns the share of the variance of y that an input with negative values explains by its value or by
+// its magnitude, in the rows that have the input. It overwrites x.
 func (t *trend) signedDetermination(j int, rows []row, y, x []float64) float64 {
 	share := 0.0
 	for _, transform := range []func(float64) float64{func(v float64) float64 { return v }, math.Abs} {
 		for i := range rows {
 			v, known := t.value(j, rows[i].Cells)
 			if x[i] = transform(v); !known {
-				return 0
+				x[i] = math.NaN()
 			}
 		}
 		if d := determination(x, y); d > share {
@@ -198,8 +201,38 @@ func (t *trend) signedDetermination(j int, rows []row, y, x []float64) float64 {
 	return share
 }
 
+// jointInputs returns the strongest inputs that one fit can use together, and the rows that have all of them: at most
+// maxTrendInputs, and at most one per four of these rows. It leaves out an input if it would leave fewer than half of the rows
+// with the strongest input. `found` is sorted by strength, the largest first.
+func (t *trend) jointInputs(found []candidate, rows []row, y []float64) (fields []int, complete []row, logs []float64) {
+	complete, logs = rows, y
+	for _, c := range found {
+		with, withLogs := complete, logs
+		if c.known < len(rows) {
+			with, withLogs = t.rowsWith(c.input, complete, logs)
+		}
+		if len(with) < max(4*(len(fields)+1), minTrendRows) || 2*len(with) < found[0].known {
+			continue
+		}
+		fields, complete, logs = append(fields, c.input), with, withLogs
+		if len(fields) == maxTrendInputs {
+			break
+		}
+	}
+	return fields, complete, logs
+}
+
+func (t *trend) rowsWith(j int, rows []row, y []float64) (with []row, logs []float64) {
+	for i := range rows {
+		if _, known := t.value(j, rows[i].Cells); known {
+			with, logs = append(with, rows[i]), append(logs, y[i])
+		}
+	}
+	return with, logs
+}
+
 // dropDuplicates removes the numbers that are multiples of stronger ones, and the pairs that are collinear with one of the
-// strongest numbers or with stronger pairs. `found` is sorted by share, the largest first, and is overwritten.
+// strongest numbers or with stronger pairs. `found` is sorted by strength, and is overwritten.
 func (t *trend) dropDuplicates(found []candidate, rows []row) []candidate {
 	var numbers [][]float64
 	found = slices.DeleteFunc(found, func(c candidate) bool {
