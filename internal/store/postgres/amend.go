@@ -238,7 +238,8 @@ func (c *comparison) addContradiction(field string, stored, reported any) {
 }
 
 // fillFeatures compares the encoded features of a stored and a repeated report one by one. It returns the stored
-// features, in which r has filled unknown values. If features are stored, it ignores features that r inherits. NaN is an unknown value. A stored row may be shorter than the schema, which was extended later.
+// features, in which r has filled unknown values. If features are stored, it ignores features that r inherits. NaN is an unknown
+// value. A stored row may be shorter than the schema, which was extended later.
 func fillFeatures(c *comparison, stored []float64, r *report) []float64 {
 	if r.features == nil || r.InheritsFeatures && stored != nil {
 		return stored
