@@ -168,7 +168,8 @@ func TestGrowthIsNoDailyCycle(t *testing.T) {
 // A cycle gets effects only if earlier periods predict later ones, so neither a trend nor a few large errors are a cycle.
 func TestErrorsGetEffectsOfTheCyclesOnWhichTheyDepend(t *testing.T) {
 	const day = 24 * time.Hour
-	rng := rand.New(rand.NewPCG(1, 1))
+	source := rand.NewPCG(1, 1)
+	rng := rand.New(source)
 	noisy := func(mean float64) float64 { return mean + 0.2*rng.NormFloat64() }
 	wednesday := func(at time.Time) float64 { return 2 * indicator(at.Weekday() == time.Wednesday) }
 	last := func(at time.Time) float64 { return 2 * indicator(at.AddDate(0, 0, 1).Day() == 1) }
@@ -196,6 +197,7 @@ func TestErrorsGetEffectsOfTheCyclesOnWhichTheyDepend(t *testing.T) {
 			return noisy(wednesday(at))
 		}, []int{weekCycle}, map[string]float64{"2025-06-04": 2, "2025-06-03": 0}},
 	} {
+		source.Seed(1, 1) // the order of the cases is random
 		rows, errors := datesFrom(c.runs, c.step, c.err)
 		effects := (&cycleErrors{rows: rows, errors: errors}).fit([]column{{Kind: sizing.Date}})
 		var cycles []int

@@ -68,6 +68,9 @@ func TestAPeakProportionalToItsInputsHasNoOffset(t *testing.T) {
 // A model with an offset has a format that earlier releases reject, because they would ignore the offset.
 func TestABlobWithAnOffsetHasANewFormat(t *testing.T) {
 	m := offsetTask(t, 200, baseAndProduct)
+	for j := range m.Models.Enc.Columns {
+		m.Models.Enc.Columns[j].LogUnit = 0 // it needs a newer format
+	}
 	blob, err := m.Blob()
 	require.NoError(t, err)
 	require.EqualValues(t, offsetVersion, binary.BigEndian.Uint16(blob[len(magic):]))
