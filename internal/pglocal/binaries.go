@@ -135,5 +135,5 @@ func notInstalled(bindir string) error {
 		install = "brew install postgresql@17"
 	}
 	return fmt.Errorf("%w: version %d or newer is neither on PATH nor in the folders of common packages; "+
-		"install it (%s), set PG_BINDIR to its folder, or set DATABASE_URL", ErrNotInstalled, minVersion, install)
+		"install it (%s), set PG_BINDIR to the folder of its programs, or set DATABASE_URL", ErrNotInstalled, minVersion, install)
 }

@@ -10,7 +10,8 @@ var (
 	isoDuration = regexp.MustCompile(`^P(?:(\d{1,9})W)?(?:(\d{1,9})D)?(?:T(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,9}(?:\.\d{1,9})?)S)?)?$`)
 	// clockDuration matches what Python's str(timedelta) gives, such as "1 day, 2:30:00".
 	clockDuration = regexp.MustCompile(`^()(?:(-?\d{1,9}) days?, )?(\d{1,9}):([0-5]\d):([0-5]\d(?:\.\d{1,9})?)$`)
-	// unitDuration matches what Go and Prometheus write, such as 1h30m0s or 1d12h, also with spaces.
+	// unitDuration matches weeks to seconds as Go and Prometheus write them, such as 1h30m0s or 1d12h, also with spaces. It matches no
+	// negative durations, no years, and no units below a second.
 	unitDuration = regexp.MustCompile(`^(?:(\d{1,9})w ?)?(?:(\d{1,9})d ?)?(?:(\d{1,9})h ?)?(?:(\d{1,9})m(?:in)? ?)?(?:(\d{1,9}(?:\.\d{1,9})?)s)?$`)
 )
 

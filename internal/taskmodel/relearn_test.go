@@ -93,7 +93,8 @@ func TestKnownKillsStayAfterRelearning(t *testing.T) {
 	assert.Greater(t, limit(k, old), 20.0)
 }
 
-// Late trainings relearn at the same rows as trainings on time, and a further training keeps the relearned model.
+// Late trainings replace the model by a fresh one after the same row as trainings on time, and a further training keeps the fresh
+// model.
 func TestLateTrainingsRelearnAtTheSameRow(t *testing.T) {
 	const rows = 150
 	k, rng := newTask(t), newRand(320)
@@ -122,7 +123,7 @@ func TestLateTrainingsRelearnAtTheSameRow(t *testing.T) {
 	assert.Contains(t, outcome.Reason, "learned from 50 runs since a new feature appeared")
 }
 
-// A few instances of one DAG run do not replace the model: their peaks have a common cause.
+// The instances of one DAG run do not replace the model, however many they are: their peaks have a common cause.
 func TestInstancesOfOneDAGRunDoNotReplaceTheModel(t *testing.T) {
 	for _, instances := range []int{4, 40} {
 		k, rng := newTask(t), newRand(330)

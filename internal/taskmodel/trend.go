@@ -59,14 +59,14 @@ type slope struct {
 // minExplainedShare or a larger maxSlopeError, less certain trends extrapolate the peak.
 const (
 	minKnownRows      = 3    // with at least this number of rows that have an input, a value outside its range is reported
-	minTrendRows      = 10   // rows from which there is a trend, and from which a prediction outside the range is corrected
+	minTrendRows      = 10   // smallest number of rows with which there is a trend, and with which a prediction outside the range is corrected
 	maxTrendInputs    = 8    // largest number of inputs of the trend
 	minRelevantShare  = 0.05 // share of the variance of the log peak from which an input is relevant
 	minWidthShare     = 0.5  // smallest width of a range, as a share of a distance from it, that shows the effect of the input there
 	minExplainedShare = 0.2  // share of the variance of the log peak that the trend must explain
 	maxSlopeError     = 0.2  // largest relative standard error of a reliable slope
 	outsideFactor     = 1.25 // factor by which an input must be outside its range (see distance) to be reported as outside
-	noRiskFactor      = 2.0  // the same, from which the answer states no risk
+	noRiskFactor      = 2.0  // the same; from here on, the answer promises no probability of a kill
 	trendMargin       = 0.1  // smallest margin of an extrapolation, as a share of the rise: the logarithm of the factor by which the trend raises the peak
 	jointMarginRate   = 0.2  // further margin, as a share of the rise, for each input above its range except one
 )
@@ -175,7 +175,8 @@ type candidate struct {
 }
 
 // candidates returns the inputs that vary and whose logarithm correlates with y, the strongest first, without duplicates. It
-// updates the Share of each range. Both use the rows that have the input: one run without it must not end the extrapolation.
+// updates the Share of each range. The correlation and the Share come from the rows that have the input, so that one run without it
+// does not end the extrapolation.
 func (t *trend) candidates(rows []row, y []float64) []candidate {
 	var found []candidate
 	x := make([]float64, len(rows))

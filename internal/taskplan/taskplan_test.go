@@ -128,7 +128,7 @@ func TestDamagedStatesAreRejectedOrUsable(t *testing.T) {
 func TestInconsistentStatesAreRejected(t *testing.T) {
 	for name, damage := range map[string]func(*taskplan.Phases){
 		"an id out of range":      func(p *taskplan.Phases) { p.IDs[0] = len(p.IDs) },
-		"a short transition":      func(p *taskplan.Phases) { p.Next[0] = p.Next[0][1:] },
+		"a missing transition":    func(p *taskplan.Phases) { p.Next[0] = p.Next[0][1:] },
 		"a missing dwell list":    func(p *taskplan.Phases) { p.Dwell = p.Dwell[1:] },
 		"a missing visit count":   func(p *taskplan.Phases) { p.Visits = p.Visits[1:] },
 		"other channels":          func(p *taskplan.Phases) { p.HasCPU = !p.HasCPU },

@@ -5,7 +5,8 @@ The script also reads pages without JavaScript, on narrow and wide screens and b
 python play.py URL TOKEN CHROMIUM AXE [short | FOLDER]
 
 With `short`, the script checks the dark colours on one page only, and skips the wide screen and the learned phases.
-With a folder, it only writes the pictures of docs/dashboard.md into that folder.
+The script first adds predictions, reports and a campaign to the server (fill.py). With a folder, it then runs no checks, and
+only writes the pictures of docs/dashboard.md into that folder.
 """
 
 import pathlib

@@ -25,7 +25,7 @@ func TestLadderWastage(t *testing.T) {
 		"later rungs double":                             {40, 0, 10 + 15 + 30 + 20, []float64{10, 15}, 3},
 		"a second rung that fits exactly wastes nothing": {15, 0, 10, []float64{10, 15}, 1},
 		"a single rung doubles at once":                  {25, 0, 10 + 20 + 15, []float64{10}, 2},
-		"a peak within the tolerance is sufficient":      {10.5, 0.1, -0.5, []float64{10, 15}, 0},
+		"a peak within the tolerance is no kill":         {10.5, 0.1, -0.5, []float64{10, 15}, 0},
 		"a peak beyond the tolerance is killed":          {11.5, 0.1, 10 + 3.5, []float64{10, 15}, 1},
 	} {
 		waste, kills := LadderWastage(c.peak, c.tolerance, c.rungs...)

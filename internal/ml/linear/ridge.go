@@ -26,8 +26,8 @@ var ErrSingular = errors.New("linear: no solution: check the targets for huge va
 
 // Config sets the regularisation.
 type Config struct {
-	// Penalty is λ in Σ w·(y − ŷ)² + λ·Σ β², where β are the coefficients of the
-	// standardised columns (alpha in scikit-learn); 1 if zero.
+	// Penalty is λ (alpha in scikit-learn) in Σ w·(y − ŷ)² + λ·Σ β², where β are the coefficients of the
+	// standardised columns; 1 if zero.
 	Penalty float64
 }
 
@@ -136,7 +136,7 @@ func momentsOf(t *table.Table) *moments {
 }
 
 // solve divides the co-moments by the standard deviations of their columns, adds the penalty to the
-// diagonal and solves for the last k targets by Cholesky. It returns one regression per target, whose
+// diagonal and solves by Cholesky for the k targets, which are the last k variables. It returns one regression per target, whose
 // coefficients are in units of the target per unit of the column.
 func (m *moments) solve(k int, penalty float64) ([]*Ridge, error) {
 	p := len(m.mean) - k

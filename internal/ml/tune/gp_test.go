@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const oraclePath = "../../../testdata/oracle/tune/gp.json" // make.py in this folder writes it
+const oraclePath = "../../../testdata/oracle/tune/gp.json" // make.py beside this file writes it
 
 type oracle struct {
 	Cases []struct {
@@ -113,7 +113,8 @@ func TestFitDetectsTheRelevantParameter(t *testing.T) {
 }
 
 func TestWarpKeepsTheOrderAndCompressesLargeLosses(t *testing.T) {
-	// The differences to the lowest loss are 0, 1, 2 and 100, and their median is 1.
+	// The nine differences to the lowest loss are 0, 0, 0, 1, 1, 1, 2, 100 and 100 (+Inf counts as the largest finite loss). Their
+	// median is 1.
 	got := warp([]float64{5, 6, math.Inf(1), 7, 105, 5, 5, 6, 6})
 	want := []float64{0, math.Log(2), math.Log(101), math.Log(3), math.Log(101), 0, 0, math.Log(2), math.Log(2)}
 	mean := 0.0

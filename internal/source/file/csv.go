@@ -12,8 +12,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// maxRecordLines limits the lines that join appends to one record. Without this limit, join would read the rest of the
-// file after a quote that is never closed. A record with a cell of more lines is rejected.
+// maxRecordLines limits the lines that join appends to one record. Without this limit, join would read up to
+// maxLine bytes after each quote that is never closed. A record with a cell of more lines is rejected.
 const maxRecordLines = 1000
 
 // csvReader reads RFC 4180 records below a header.

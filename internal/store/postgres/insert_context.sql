@@ -5,11 +5,11 @@
 -- $14        the largest number of sets of a task
 --
 -- A new set beyond this number replaces the oldest one. Therefore a task whose metadata once differed in every
--- run can still store a new owner. The ids of sets ascend and are not used again: a row whose set was replaced
--- has no metadata. After the largest smallint no further set is stored.
+-- run can still store a new owner. The ids of sets ascend and are not used again: a row whose set was deleted
+-- keeps its id, and finds no set instead of another one. After the largest smallint no further set is stored.
 --
 -- The caller holds the locks of the tasks in tally, so that no other writer adds sets at the same time.
--- The statement returns the task and seq of each new row, whether the row has no metadata, and whether the
+-- The statement returns the task and seq of each new row, whether the column metadata of the row is null, and whether the
 -- row has a new set that replaced another one.
 WITH new AS (
 	SELECT *

@@ -117,7 +117,7 @@ def test_a_callable_receives_only_the_context(server: ScriptedServer) -> None:
     assert server.bodies_of("/predict")[0]["features"] == {"run": "run-1"}
 
 
-def test_the_log_names_the_features_that_are_not_sent_once(server: ScriptedServer, log_lines: LogLines) -> None:
+def test_the_log_names_once_the_features_that_are_not_sent(server: ScriptedServer, log_lines: LogLines) -> None:
     server.answers["/predict"] = (503, {})  # so that the report reads the features, too
     given = {"rows": Decimal("7"), "token_count": 9, "api_token": "x", "items": [1]}
     operator, kubernetes = make(features=lambda _: given)
