@@ -27,7 +27,7 @@ func (s *hookedStore) reportHeavy(t *testing.T, name string, n int) {
 		for _, name := range []string{"a", "b", "c", "d", "e"} {
 			on := rng.IntN(2)
 			combination = 2*combination + uint64(on)
-			f[name] = sizing.NumberValue(float64(on) + 0.1*rng.Float64()) // no value recurs
+			f[name] = sizing.NumberValue(10_000 + 1_000*float64(on) + 100*rng.Float64()) // no value recurs
 		}
 		effect := rand.New(rand.NewPCG(combination, 5)).NormFloat64() // of the combination on the log peak
 		peak := float64(4*sizing.GiB) * math.Exp(1.2*effect+0.03*rng.NormFloat64())

@@ -203,7 +203,7 @@ func TestExperimentWithExistingNameIsSavedWithoutName(t *testing.T) {
 	assert.Contains(t, save(t, dsn, "again", "ab", nil, trackingtest.Row("final", 0, 4, 0.75)), "saved as experiment 1 in the database of DATABASE_URL")
 	notes := save(t, dsn, "again", "cd", nil, trackingtest.Row("final", 0, 5, 0.75))
 	assert.Contains(t, notes, `name "again" already exists; choose another name`)
-	assert.Contains(t, notes, "it is saved without a name\nsaved as experiment ")
+	assert.Contains(t, notes, "trying to save the experiment without a name\nsaved as experiment ")
 	out, _, err := runCommand(t, showExperiment, "again", "--database", dsn)
 	require.NoError(t, err)
 	assert.Contains(t, out, "data ab\n")
