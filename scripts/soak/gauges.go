@@ -23,11 +23,12 @@ type gauge struct {
 const callers = 16
 
 // gauges allow a growth over the whole time after the warm-up. The heap goal, the size at which the garbage collector starts
-// again, is proportional to the live memory, so it finds leaks of the heap. Resident memory finds leaks outside the heap. It
+// again, is proportional to the live memory, so it finds leaks of the heap. In a short soak it may rise by 2 to 3 %, because the
+// models learn the reports. Resident memory finds leaks outside the heap. It
 // also contains the garbage since the last collection, at most a sixth of the heap goal, and reaches its highest value only
 // after many collections. The other gauges vary with the number of open connections.
 var gauges = []gauge{
-	{"heap goal", "go_memstats_next_gc_bytes", "MiB", 1 << 20, allowance{share: 0.02, minimum: 8 << 20}},
+	{"heap goal", "go_memstats_next_gc_bytes", "MiB", 1 << 20, allowance{share: 0.05, minimum: 8 << 20}},
 	{"memory", "process_resident_memory_bytes", "MiB", 1 << 20, allowance{share: 0.25, minimum: 8 << 20}},
 	{"goroutines", "go_goroutines", "", 1, allowance{share: 0.10, minimum: 2 * callers}},
 	{"descriptors", "process_open_fds", "", 1, allowance{share: 0.10, minimum: callers}},
