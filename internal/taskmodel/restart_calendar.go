@@ -21,6 +21,7 @@ type calendarNumber struct {
 const (
 	minCalendarShare  = 0.95 // smallest share of the rows whose number equals the calendar
 	minCalendarValues = 3    // smallest range of the number
+	maxCalendarNumber = 366  // the last day of a leap year; most inputs are larger, and need no comparison with dates
 )
 
 // calendarShifts are the days by which the date of a feature may differ from the start of the run in UTC: logical dates are those of
@@ -39,9 +40,12 @@ func findCalendarNumbers(columns []column, rows []row) (found []calendarNumber) 
 		if k := columns[j].Kind; k != sizing.Number && k != sizing.Category {
 			continue
 		}
-		for index := range maxTextNumbers {
-			low, high, ok := calendarRange(j, index, rows)
-			if ok {
+		numbers := maxTextNumbers
+		if columns[j].Kind == sizing.Number {
+			numbers = 1
+		}
+		for index := range numbers {
+			if low, high, ok := calendarRange(j, index, rows); ok {
 				found = append(found, calendarNumber{Column: j, Index: index, Middle: (low + high) / 2})
 			}
 		}
@@ -62,7 +66,7 @@ func calendarRange(j, index int, rows []row) (low, high float64, ok bool) {
 		}
 		known++
 		numbers := calendarNumbersIn(v, buffer[:0])
-		if index >= len(numbers) || rows[i].At == 0 {
+		if index >= len(numbers) || rows[i].At == 0 || numbers[index] < 1 || numbers[index] > maxCalendarNumber {
 			continue
 		}
 		low, high = min(low, numbers[index]), max(high, numbers[index])

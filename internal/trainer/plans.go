@@ -82,7 +82,7 @@ func (t *Trainer) learnPlan(ctx context.Context, task sizing.TaskKey, now time.T
 		runs = append(runs, runOf(&p.runs[i]))
 		p.stored.Series = p.runs[i].ID
 	}
-	err = runAtLowerPriority(func() error {
+	err = RunAtLowerPriority(func() error {
 		p.learn(runs)
 		return nil
 	})
@@ -98,7 +98,7 @@ func (t *Trainer) learnPlan(ctx context.Context, task sizing.TaskKey, now time.T
 		for i := range all {
 			runs = append(runs, runOf(&all[i]))
 		}
-		if err := runAtLowerPriority(func() error { return p.state.FindPhases(runs) }); err != nil {
+		if err := RunAtLowerPriority(func() error { return p.state.FindPhases(runs) }); err != nil {
 			return err
 		}
 	}

@@ -20,8 +20,8 @@ func TestOnlyTheFunctionRunsAtLowerPriority(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	before, within := nice(t), 0
-	require.NoError(t, runAtLowerPriority(func() error { within = nice(t); return nil }))
+	require.NoError(t, RunAtLowerPriority(func() error { within = nice(t); return nil }))
 	assert.Equal(t, min(before+niceIncrement, 19), within)
 	assert.Equal(t, before, nice(t))
-	require.ErrorContains(t, runAtLowerPriority(func() error { panic("a defect") }), "a defect")
+	require.ErrorContains(t, RunAtLowerPriority(func() error { panic("a defect") }), "a defect")
 }

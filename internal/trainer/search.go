@@ -114,7 +114,7 @@ func (t *Trainer) search(ctx context.Context, task sizing.TaskKey) (Report, erro
 		return Report{}, err
 	}
 	var found taskmodel.SearchResult
-	err = runAtLowerPriority(func() (err error) {
+	err = RunAtLowerPriority(func() (err error) {
 		found, err = taskmodel.Search(ctx, &history, champion)
 		return err
 	})
@@ -124,9 +124,9 @@ func (t *Trainer) search(ctx context.Context, task sizing.TaskKey) (Report, erro
 	return t.trainExclusively(ctx, task, found.Fit)
 }
 
-// runAtLowerPriority runs `f` and waits for its end; only Linux lowers the priority. The thread of `f` stays locked and
-// ends with f, because a thread cannot raise its priority again.
-func runAtLowerPriority(f func() error) error {
+// RunAtLowerPriority runs `f` and waits for its end; only Linux lowers the priority. The thread of `f` stays locked and
+// ends with f, because a thread cannot raise its priority again. A process that f starts inherits the priority.
+func RunAtLowerPriority(f func() error) error {
 	done := make(chan error)
 	go func() {
 		runtime.LockOSThread()

@@ -73,7 +73,7 @@ func (t *Trainer) learnShapes(ctx context.Context, namespace string, tasks []siz
 		return err
 	}
 	var shapes *taskmodel.Shapes
-	err = runAtLowerPriority(func() (err error) {
+	err = RunAtLowerPriority(func() (err error) {
 		shapes, err = taskmodel.LearnShapes(ratios)
 		return err
 	})
@@ -117,7 +117,7 @@ func (t *Trainer) classifyShapes(ctx context.Context, namespace string, labels m
 		}
 	}
 	var classifier *cohort.Shapes
-	err = runAtLowerPriority(func() error {
+	err = RunAtLowerPriority(func() error {
 		classifier = cohort.FitShapes(rows, labels)
 		return nil
 	})

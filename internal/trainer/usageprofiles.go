@@ -98,7 +98,7 @@ func (t *Trainer) findProfiles(ctx context.Context, namespace string, now time.T
 	if isDamaged {
 		reason = "the stored ones cannot be decoded"
 	}
-	err = runAtLowerPriority(func() (err error) {
+	err = RunAtLowerPriority(func() (err error) {
 		if previous != nil {
 			if reason = previous.NeedsRefit(runs); reason == "" {
 				return nil

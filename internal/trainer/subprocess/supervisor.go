@@ -74,7 +74,7 @@ func (s *Supervisor) runChild(ctx context.Context) error {
 		return err
 	}
 	cmd.Cancel, cmd.WaitDelay = in.Close, stopTimeout
-	if err := startAtLowerPriority(cmd.Start); err != nil {
+	if err := trainer.RunAtLowerPriority(cmd.Start); err != nil {
 		return err
 	}
 	s.setPID(cmd.Process.Pid)
