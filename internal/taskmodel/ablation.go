@@ -19,6 +19,7 @@ type Ablation struct {
 	NoDAGRuns      bool // the mapped instances of a DAG run count as independent runs, one after another
 	NoRunScores    bool // the earlier tasks of a run do not shift the predictions for the later ones
 	NoCombinations bool // no effects of combinations of categories
+	NoSteps        bool // no search for a number from which on the peaks are different (step)
 	NoLevels       bool // no detection of new levels after a single run (levels)
 	NoKnownKills   bool // known kills do not raise the amounts of later runs with the same features
 }

@@ -18,7 +18,7 @@ import (
 // FormatVersion is the newest version of a blob. It changes if older releases cannot read the blob,
 // or if a number in it changes its meaning, for example through another encoding of the features or
 // another order of models, experts or risks.
-const FormatVersion = 11
+const FormatVersion = 12
 
 // A blob has the oldest version that can hold its model, so that older releases read as many models as possible.
 const (
@@ -30,6 +30,7 @@ const (
 	utcVersion        = 8  // may also have effects of combinations, but columns and effects of dates follow UTC, see hasLocalTime
 	localVersion      = 9  // may also follow local time, but has no columns for peakDays
 	peakDaysVersion   = 10 // may also have columns for peakDays, but all numbers have the unit 1, see column.LogUnit
+	unitVersion       = 11 // may also have other units, but no columns for a step
 )
 
 // ErrFormat reports a blob that is damaged or of an unknown version. The task must be trained again; until then a
@@ -47,8 +48,10 @@ const (
 func (m *Model) Format() int {
 	switch {
 	case m.Models == nil:
+	case m.Models.hasStep():
+		return FormatVersion // older releases would give the line too few inputs
 	case len(m.Models.Enc.Units) > 0 || slices.ContainsFunc(m.Models.Enc.Columns, func(c column) bool { return c.LogUnit < 1 && c.LogUnit > 0 }):
-		return FormatVersion // older releases would use the unit 1
+		return unitVersion // older releases would use the unit 1
 	case slices.ContainsFunc(m.Models.Enc.Columns, func(c column) bool { return c.PeakDays.First > 0 }):
 		return peakDaysVersion // older releases would give the line too few inputs
 	case m.Models.hasLocalTime():

@@ -19,7 +19,7 @@ const (
 // (the ridge regression) and one for the trees. A feature may have the following columns; its struct column says which it has:
 //
 //	feature     line (finite)                           trees (NaN is missing)
-//	number      raw, log1p, missing flag                raw
+//	number      raw, log1p, missing flag, step          raw, step
 //	bool        0/1, missing flag                       0/1
 //	category    one-hot, statistic if many levels       one-hot, statistic
 //	 + parts    each recurring part as a category       the same
@@ -62,6 +62,7 @@ type column struct {
 	WithMonthDay    bool        `cbor:",omitempty"`     // the trees get the day of the month
 	AlignedMonthDay bool        `cbor:",omitempty"`     // the day of the month is aligned to the end of the month; see alignedMonthDay
 	PeakDays        peakDays    `cbor:",omitzero"`      // days with larger peaks, see models.findPeakDays
+	Step            step        `cbor:",omitzero"`      // position from which on the peaks are different, see models.findStep
 	WithHour        bool        `cbor:",omitempty"`     // the trees get the hour
 	NoWeekend       bool        `cbor:",omitempty"`     // the line does not get the weekend; see endedWeekendDays
 	NoMonth         bool        `cbor:",omitempty"`     // the month counts as missing; see chooseCycles
@@ -224,7 +225,7 @@ func isRare(n int, rows [][]sizing.Value, has func([]sizing.Value) bool) bool {
 func (c *column) widths() (line, tree int) {
 	switch c.Kind {
 	case sizing.Number, sizing.Bool:
-		return 1 + boolToInt(c.WithLog) + boolToInt(c.MissingFlag), 1
+		return 1 + boolToInt(c.WithLog) + boolToInt(c.MissingFlag) + c.Step.Columns, 1 + boolToInt(c.Step.Columns > 0)
 	case sizing.Category:
 		line, tree = c.Parts.widths()
 		return line + c.OneHots + boolToInt(c.LineStatistic) + 2*c.Numbers.count(), tree + c.OneHots + boolToInt(c.TreeStatistic) + c.Numbers.count()
@@ -285,6 +286,13 @@ func (c *column) number(v sizing.Value, line, tree []float64) ([]float64, []floa
 	}
 	if c.MissingFlag {
 		line = append(line, indicator(missing))
+	}
+	if c.Step.Columns > 0 {
+		beyond, distance := c.beyondStep(v)
+		line, tree = append(line, beyond), append(tree, beyond)
+		if c.Step.Columns > 1 {
+			line = append(line, distance)
+		}
 	}
 	return line, tree
 }

@@ -16,6 +16,8 @@ func (m *Model) SameTrees(other *Model) bool { return m.Models.Trees == other.Mo
 // ScreenedVersion is the version of the blob of a model that uses only some columns; see encoder.screenColumns.
 const ScreenedVersion = screenedVersion
 
+const UnitVersion = unitVersion
+
 type failingFamily struct{ err error }
 
 func (failingFamily) Name() string { return "failing" }

@@ -319,6 +319,11 @@ func (m *Model) refit(h *sizing.History, rows []row) error {
 		previous = previous.withoutRows()
 	}
 	fitted, err := fitModels(&h.Schema, fit, previous, m.Trees, seedOf(m.Experts.LearnedRows), m.fits, &m.ablated)
+	if err == nil && fitted.hasStep() && m.Models != nil && !m.Models.hasStep() {
+		// The current models lack the step, so what is a low outlier to them may be a usual run.
+		fit = withoutIsolated(rows)
+		fitted, err = fitModels(&h.Schema, fit, previous, m.Trees, seedOf(m.Experts.LearnedRows), m.fits, &m.ablated)
+	}
 	if err != nil {
 		return fmt.Errorf("fit %d rows: %w", len(rows), err)
 	}

@@ -160,6 +160,9 @@ func fitModels(schema *sizing.Schema, rows []row, prev *models, trees TreeParams
 	if err == nil && m.findPeakDays(rows, y) {
 		t, err = m.fitLine(rows, y)
 	}
+	if err == nil && !ablated.NoSteps && m.findStep(rows) {
+		t, err = m.fitLine(rows, y)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -93,16 +93,16 @@ var wideHistories = []struct {
 	draw generator
 	runs int
 
-	format int // expected version of the blob; FormatVersion if a number has a unit below 1
+	format int // expected version of the blob; UnitVersion if a number has a unit below 1
 }{
 	{"30 categories of 20 values", categories(30, 20), 100, taskmodel.ScreenedVersion},
 	{"26 categories of 60 values", categories(26, 60), 350, taskmodel.ScreenedVersion},
 	{"200 categories of 60 values", categories(200, 60), 400, taskmodel.ScreenedVersion},
-	{"180 numbers, 15 % missing", numbers(180, 0.15), 200, taskmodel.FormatVersion},
-	{"200 numbers, none missing", numbers(200, 0), 200, taskmodel.FormatVersion},
+	{"180 numbers, 15 % missing", numbers(180, 0.15), 200, taskmodel.UnitVersion},
+	{"200 numbers, none missing", numbers(200, 0), 200, taskmodel.UnitVersion},
 	{"200 dates", dates(200), 150, taskmodel.ScreenedVersion},
-	{"199 identifiers that never repeat", ids(199), 60, taskmodel.FormatVersion}, // few columns, so not screened
-	{"2,000 feature names", renamed(20), 100, taskmodel.FormatVersion},
+	{"199 identifiers that never repeat", ids(199), 60, taskmodel.UnitVersion}, // few columns, so not screened
+	{"2,000 feature names", renamed(20), 100, taskmodel.UnitVersion},
 }
 
 const blobAtMost = 5 << 20

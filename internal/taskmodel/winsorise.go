@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/loadaware/loadaware/internal/ml/experts"
+	"github.com/loadaware/loadaware/internal/sizing"
 )
 
 // A run far below its prediction, such as a run with empty input, is a low outlier. Low outliers are common and say little
@@ -25,9 +26,10 @@ func (m *Model) winsorise(rows []row) []row {
 	defer bufferPool.Put(b)
 	var p experts.Point
 	copied := false
+	usual := m.usualNumbers(rows, lowest)
 	for i := range rows {
 		r := &rows[i]
-		if !(r.Residual < lowest) { // also false for NaN: no prediction
+		if !(r.Residual < lowest) || usual.isBelow(r.Cells) { // NaN, no prediction, is not below
 			continue
 		}
 		m.Models.predict(padCells(r.Cells, len(m.Models.Enc.Columns)), &p, b)
@@ -40,6 +42,43 @@ func (m *Model) winsorise(rows []row) []row {
 		}
 	}
 	return rows
+}
+
+// usualNumbers are, by index in the schema, the largest numbers of the inputs of the trend in rows that are no low outliers. The
+// models only extrapolate to a larger number, so a low peak there is an error of the models.
+type usualNumbers map[int]float64
+
+func (m *Model) usualNumbers(rows []row, lowest float64) usualNumbers {
+	largest := usualNumbers{}
+	for _, s := range m.Models.PeakTrend.Slopes {
+		if s.Field < 0 {
+			continue // a difference of two features
+		}
+		largest[s.Field] = math.Inf(-1)
+		for i := range rows {
+			if v := numberOf(rows[i].Cells, s.Field); !(rows[i].Residual < lowest) && v > largest[s.Field] {
+				largest[s.Field] = v
+			}
+		}
+	}
+	return largest
+}
+
+func (u usualNumbers) isBelow(cells []sizing.Value) bool {
+	for j, largest := range u {
+		if numberOf(cells, j) > largest {
+			return true
+		}
+	}
+	return false
+}
+
+// numberOf returns NaN if feature j is missing or no number.
+func numberOf(cells []sizing.Value, j int) float64 {
+	if j >= len(cells) || cells[j].Kind != sizing.Number {
+		return math.NaN()
+	}
+	return cells[j].Num
 }
 
 // winsorise raises the peak of r, a low outlier, to `threshold` in bytes, and reduces its weight. `lowest` is the (negative)

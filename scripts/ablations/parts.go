@@ -33,6 +33,7 @@ var parts = []part{
 	{name: "pool of the DAG", ablation: taskmodel.Ablation{NoPool: true}},
 	{name: "boosted trees", ablation: taskmodel.Ablation{Adjust: withoutTrees}},
 	{name: "log-linear base", ablation: taskmodel.Ablation{Adjust: withoutLine}},
+	{name: "steps", ablation: taskmodel.Ablation{NoSteps: true}},
 	{name: "combinations of categories", ablation: taskmodel.Ablation{NoCombinations: true}},
 	{name: "same inputs", ablation: taskmodel.Ablation{Adjust: withoutSameInputs}},
 	{name: "margins above repeats", ablation: taskmodel.Ablation{Adjust: func(p *experts.Point) { p.Repeats = experts.Repeats{} }}},
