@@ -315,7 +315,8 @@ func (m *Model) refit(h *sizing.History, rows []row) error {
 	// withoutIsolated must come first: it finds numbers whose runs have a small peak, and winsorise raises small peaks.
 	fit := m.winsorise(withoutIsolated(rows))
 	previous := m.Models
-	if previous != nil && m.Levels.movesWithFit() {
+	forgetsLevels := slices.ContainsFunc(rows, func(r row) bool { return r.Unmoved })
+	if previous != nil && (forgetsLevels || m.Levels.movesWithFit()) {
 		previous = previous.withoutRows()
 	}
 	fitted, err := fitModels(&h.Schema, fit, previous, m.Trees, seedOf(m.Experts.LearnedRows), m.fits, &m.ablated)
@@ -332,7 +333,13 @@ func (m *Model) refit(h *sizing.History, rows []row) error {
 		m.moveResiduals(fitted, fit)
 	}
 	m.learnCycles(fitted, fit)
+	if forgetsLevels {
+		m.Levels.forgetAlternation()
+	}
 	m.useModels(fitted, fitKey(rows))
+	if forgetsLevels {
+		m.relearnUnmoved(rows)
+	}
 	if m.isEarly() {
 		m.EarlyRows = rows
 	}
@@ -361,7 +368,7 @@ func (m *Model) rowsOf(h *sizing.History, n int) []row {
 	}
 	quarantinedRows, previous, quarantinedCPU := m.quarantinedSeqs(), h.Schema.PreviousSameName(), m.quarantinedCoreSeqs()
 	explained := successes(h.Rows[:n], quarantinedRows)
-	isStale, aligned := m.beforeChange(h), m.alignment(h)
+	isStale, moved, aligned := m.beforeChange(h), m.alignment(h, m.Levels.Changes), m.alignment(h, m.Levels.keptChanges(h))
 	rows, dagRuns := make([]row, 0, n), make([]uint64, 0, n)
 	for i := range h.Rows[:n] {
 		r := &h.Rows[i]
@@ -373,6 +380,7 @@ func (m *Model) rowsOf(h *sizing.History, n int) []row {
 			Cells: cellsOf(&h.Schema, previous, r.Features), Peak: math.Max(1, aligned(i, float64(bytes))),
 			Seconds: secondsOf(r.Duration), Untimed: r.Duration <= 0, Cores: fittedCores(r, quarantinedCPU), Weight: max(r.Weight, 1), Residual: math.NaN(), At: cmp.Or(StartOf(r.StartedAt), r.At.Unix()),
 		}
+		next.Unmoved = isMoved(next.Peak, moved(i, float64(bytes)))
 		if isStale(i) {
 			next.Weight *= staleWeight
 		}
@@ -391,7 +399,7 @@ func (m *Model) rowsOf(h *sizing.History, n int) []row {
 // beforeChange returns a function that reports whether row i of h lies before the last change of the task. Rows may have
 // arrived out of order, so their numbers decide only if h lacks the first row after the change.
 func (m *Model) beforeChange(h *sizing.History) func(i int) bool {
-	changed := slices.IndexFunc(h.Rows, func(r sizing.HistoryRow) bool { return r.Seq == m.Changed })
+	changed := indexOf(h, m.Changed)
 	if changed < 0 {
 		return func(i int) bool { return h.Rows[i].Seq < m.Changed }
 	}

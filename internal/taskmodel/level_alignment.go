@@ -45,18 +45,17 @@ func (m *Model) shiftToLevel(p *experts.Point, b *buffers) {
 	b.extrapolation.mostAmount *= math.Exp(b.levelShift)
 }
 
-// alignment returns a function that returns the amount at the newest level for an amount at the level of row i of h.
-func (m *Model) alignment(h *sizing.History) func(i int, amount float64) float64 {
-	changes := m.Levels.Changes
+// alignment returns a function that returns the amount after `changes`, the oldest ones, for an amount at the level of row i of h.
+func (m *Model) alignment(h *sizing.History, changes []levelChange) func(i int, amount float64) float64 {
 	if len(changes) == 0 {
 		return func(_ int, amount float64) float64 { return amount }
 	}
 	first, change := make([]int, len(changes)), make([]affine, len(changes)) // by change: index of the first row at the new level (−1: h lacks this row), and the map of the change
 	for k := range changes {
-		first[k] = slices.IndexFunc(h.Rows, func(r sizing.HistoryRow) bool { return r.Seq == changes[k].Seq })
+		first[k] = indexOf(h, changes[k].Seq)
 		change[k] = m.Levels.mapOf(k)
 	}
-	if f := m.Levels.Form; f != nil {
+	if f := m.Levels.Form; f != nil && len(changes) == len(m.Levels.Changes) {
 		change[len(change)-1] = f.best()
 	}
 	return func(i int, amount float64) float64 {
@@ -68,6 +67,11 @@ func (m *Model) alignment(h *sizing.History) func(i int, amount float64) float64
 		}
 		return sum.apply(amount)
 	}
+}
+
+// indexOf returns −1 if h lacks the row.
+func indexOf(h *sizing.History, seq int64) int {
+	return slices.IndexFunc(h.Rows, func(r sizing.HistoryRow) bool { return r.Seq == seq })
 }
 
 // movesWithFit reports whether a fit changes the level of the models.

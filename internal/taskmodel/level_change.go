@@ -18,9 +18,6 @@ import (
 // except that its first run lowers no grant. So a release that is rolled back leaves the earlier margins. Other falls need the
 // patience of experts.Shift.
 //
-// Peaks that return to a level several times alternate between two levels, such as on the first days of each month. Then the
-// earlier peaks stay as they are, so that the models can learn what the levels depend on.
-//
 // The share of outliers that were new levels comes from the task itself. If it is small, the models learn outliers at once.
 // Mapped instances are not considered, because the instances of a DAG run have common causes. Neither are reproduced runs,
 // whose inputs are unusual, and runs that ended before the newest one.
@@ -38,7 +35,6 @@ const (
 	levelPriorRows     = 1.0  // prior number of outliers that were changes, and of those that were not
 	levelDecay         = 0.99 // factor per row on the numbers of these outliers
 	minChangeShare     = 0.25 // smallest share of changes among the outliers: if outliers are frequent, the models learn them at once
-	minReturns         = 1.5  // decayed number of returns from which the peaks alternate: two within 69 rows. A release that is rolled back has one return
 	minAddedDeviations = 4    // smallest log factor of an added amount, in deviations, with which a row can confirm the amount, as for a jump (experts.Jump)
 	maxMisfits         = 2    // a rise is revoked when this number of its first levelRows rows are at neither level
 )
@@ -53,7 +49,7 @@ type levels struct {
 	UnfittedBytes float64          `cbor:",omitzero"`  // affine.Bytes of this change
 	Lasting       float64          `cbor:",omitzero"`  // number of upward candidates that were accepted; each later row multiplies it by levelDecay
 	Isolated      float64          `cbor:",omitzero"`  // number of upward candidates that were isolated outliers, decayed like Lasting
-	Returns       float64          `cbor:",omitzero"`  // number of accepted returns to a level before a rise, decayed like Lasting
+	Returns       float64          `cbor:",omitzero"`  // number of accepted returns to a level before a rise, see returnAge
 	Newest        int64            `cbor:",omitzero"`  // TrainingRow.At of the newest row; earlier ones, such as late peaks, say nothing about the present level
 }
 
@@ -86,6 +82,7 @@ func (m *Model) holdsBack(r *row, t *TrainingRow, p *experts.Point, b *buffers) 
 	if t.At < l.Newest || m.Experts.LearnedRows <= earlyFitRows[len(earlyFitRows)-1] || m.ablated.NoLevels {
 		return false
 	}
+	age := returnAge(r.Cells, t.At-l.Newest)
 	l.Newest = t.At
 	if t.DAGRun != 0 || t.Reproduced || p.Imputed {
 		if m.learnUndecided() {
@@ -93,7 +90,7 @@ func (m *Model) holdsBack(r *row, t *TrainingRow, p *experts.Point, b *buffers) 
 		}
 		return false
 	}
-	l.Lasting, l.Isolated, l.Returns = l.Lasting*levelDecay, l.Isolated*levelDecay, l.Returns*levelDecay
+	l.Lasting, l.Isolated, l.Returns = l.Lasting*levelDecay, l.Isolated*levelDecay, l.Returns*math.Pow(levelDecay, age)
 	residual, deviation, isJump := m.Experts.Jump(p, math.Log(r.Peak))
 	if l.Candidate != nil {
 		if m.decideCandidate(r, t, residual, deviation, p, b) {
@@ -137,7 +134,9 @@ func (m *Model) decideCandidate(r *row, t *TrainingRow, residual, deviation floa
 	}
 	if isConfirmed {
 		m.acceptLevel(c, log, residual, deviation)
-		l.countReturn(c)
+		if c.Log < 0 {
+			l.Returns++
+		}
 	} else if l.addRow(c.logPeak(), c.Log, deviation, false) {
 		m.revokeLevel()
 	}
@@ -177,18 +176,6 @@ func (l *levels) returnTo(log, residual, deviation float64) float64 {
 func isSameLevel(residual, log, deviation float64) bool {
 	return residual/log >= minLevelShare && math.Abs(residual-log) <= max(levelDeviations*deviation, levelTolerance*math.Abs(log))
 }
-
-// countReturn counts an accepted return. From the second one on, the next fit learns the earlier peaks as they are.
-func (l *levels) countReturn(c *levelCandidate) {
-	if c.Log > 0 {
-		return
-	}
-	if l.Returns++; l.alternates() {
-		l.Changes, l.Added = nil, nil
-	}
-}
-
-func (l *levels) alternates() bool { return l.Returns >= minReturns }
 
 // addRow counts a row for the newest change. A low outlier counts only if it shows the form of the change. isContradicted
 // reports that too many of the first rows are at neither level.

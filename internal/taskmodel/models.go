@@ -119,6 +119,7 @@ type row struct {
 	Untimed  bool    `cbor:",omitzero"` // the duration is unknown, and Seconds is a default
 	At       int64   `cbor:",omitzero"` // the start of the try in Unix seconds, or its end if the start is unknown
 	Isolated bool    `cbor:"-"`         // withoutIsolated removed a number
+	Unmoved  bool    `cbor:"-"`         // the fit learns the measured peak, which earlier fits moved to another level; see levels.keptChanges
 	Repeated float64 `cbor:"-"`         // share of the weight that shiftLevel removes, because the errors of the instances of a DAG run are correlated; see setRepeated
 	Measured float64 `cbor:"-"`         // of a low outlier, whose Peak and Weight winsorise changed: the measured peak; otherwise 0
 }

@@ -207,6 +207,7 @@ func (x *Experts) independentRows() int { return x.LearnedRows - x.DependentRows
 // residuals, except in the burn-in and for the three rows after it. The caller defers the call until the
 // models can predict rows that lack the same features. p holds the prediction that was made before
 // the peak of the row was known. Without LearnDeferred the residual store would have no residuals of such rows.
+// LearnDeferred also learns a row again, from the prediction of later models, if it was learned at another level of the task.
 func (x *Experts) LearnDeferred(p *Point, peak, duration float64, s *Scratch) {
 	log := math.Log(peak)
 	for k := range x.SquaredErrors {
