@@ -98,7 +98,7 @@ func (m *models) raiseAlongTrend(cells []sizing.Value, p, edge *experts.Point, m
 // findOutside reports whether extrapolate must correct the prediction for cells.
 func (m *models) findOutside(cells []sizing.Value, found *extrapolation) (outside bool) {
 	t := &m.PeakTrend
-	for j := -len(t.Pairs); j < len(cells); j++ {
+	for j := t.firstInput(); j < len(cells); j++ {
 		distance := t.distanceFrom(minKnownRows, j, cells)
 		if distance == 0 {
 			continue
@@ -197,16 +197,18 @@ func raiseLevels(p, edge *experts.Point, rise float64, exact bool) {
 // clampToRange appends `cells` to dst, with each input outside its range moved to the nearer edge. Ranges that cover fewer
 // than minRows rows do not count.
 func (m *models) clampToRange(minRows int, cells, dst []sizing.Value) []sizing.Value {
-	for j, v := range cells {
-		if m.PeakTrend.distanceFrom(minRows, j, cells) != 0 {
-			v.Num = m.PeakTrend.Ranges[j].edge(v.Num)
+	t := &m.PeakTrend
+	dst = append(dst, cells...)
+	for j := t.firstInput(); j < len(cells); j++ {
+		if !t.isPair(j) && t.distanceFrom(minRows, j, cells) != 0 {
+			x, _ := t.value(j, cells)
+			t.setValue(j, dst, t.rangeOf(j).edge(x))
 		}
-		dst = append(dst, v)
 	}
-	for k := range m.PeakTrend.Pairs {
-		pair := &m.PeakTrend.Pairs[k]
+	for k := range t.Pairs {
+		pair := &t.Pairs[k]
 		pair.keepDifference(cells, dst)
-		if m.PeakTrend.distanceFrom(minRows, ^k, dst) != 0 {
+		if t.distanceFrom(minRows, ^k, dst) != 0 {
 			pair.moveToRange(dst)
 		}
 	}
@@ -289,16 +291,22 @@ func (m *Model) describeExtrapolation(text *strings.Builder, amount float64, b *
 	}
 }
 
-// describeInput appends the name, the value and the range of input j. If the input is a pair (the difference of two features)
-// and all its differences are negative, describeInput writes their magnitudes.
+// describeInput appends the name, the value and the range of input j. It writes the magnitudes of a difference that is never
+// positive.
 func (m *Model) describeInput(text *strings.Builder, j int, cells []sizing.Value) {
 	t := &m.Models.PeakTrend
 	x, _ := t.value(j, cells)
 	low, high, highest := t.rangeOf(j).Low, t.rangeOf(j).High, t.rangeWithRemote(j).High
 	var name string
-	if j >= 0 {
+	switch {
+	case t.isInText(j):
+		name = t.inText(j).describe(&m.Schema)
+	case j >= 0:
 		name = m.Schema.Fields[j].Name
-	} else {
+		if t.signOf(j) < 0 {
+			x, low, high, highest = -x, -high, -low, -highest
+		}
+	default:
 		pair := &t.Pairs[^j]
 		name = m.Schema.Fields[pair.To].Name + "-" + m.Schema.Fields[pair.From].Name
 		if max(x, high) <= 0 {
@@ -306,7 +314,7 @@ func (m *Model) describeInput(text *strings.Builder, j int, cells []sizing.Value
 		}
 	}
 	fmt.Fprintf(text, "%s %s (%s … %s", name, sizing.FormatNumber(x), sizing.FormatNumber(low), sizing.FormatNumber(high))
-	if highest > t.rangeOf(j).High {
+	if t.rangeWithRemote(j).High > t.rangeOf(j).High {
 		fmt.Fprintf(text, " and, in few runs, up to %s", sizing.FormatNumber(highest))
 	}
 	text.WriteString(")")

@@ -9,7 +9,7 @@ import (
 )
 
 // runTimeTrend extrapolates the run time outside the range of the inputs, as PeakTrend does for the peak. It has the
-// fields of a trend that was fitted on the run times; it shares the ranges, the log offsets (Units) and the pairs of PeakTrend.
+// fields of a trend that was fitted on the run times; it shares the inputs, the ranges and the log offsets (Units) of PeakTrend.
 type runTimeTrend struct {
 	Slopes      []slope
 	Base        float64
@@ -27,7 +27,8 @@ func (m *models) fitRunTime(rows []row) {
 		}
 	}
 	// t.fit overwrites interval.Share, the share of the variance of the peak that an input explains, so t gets copies.
-	t := trend{Ranges: slices.Clone(m.PeakTrend.Ranges), Pairs: slices.Clone(m.PeakTrend.Pairs), Units: m.PeakTrend.Units}
+	t := m.PeakTrend
+	t.Ranges, t.Pairs, t.Texts = slices.Clone(t.Ranges), slices.Clone(t.Pairs), slices.Clone(t.Texts)
 	t.fit(timed, y)
 	m.RunTimeTrend = runTimeTrend{t.Slopes, t.Base, t.Linear, t.ConvexSlope}
 }

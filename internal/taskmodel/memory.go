@@ -58,7 +58,7 @@ func averageBytes(a *bayes.Average) int64 {
 }
 
 func (m *models) bytes() int64 {
-	size := int64(unsafe.Sizeof(*m)) + m.Recent.MemoryBytes() + sliceBytes(m.PeakTrend.Ranges) + sliceBytes(m.PeakTrend.Units) + sliceBytes(m.PeakTrend.Remote) + sliceBytes(m.PeakTrend.Slopes) + sliceBytes(m.RunTimeTrend.Slopes)
+	size := int64(unsafe.Sizeof(*m)) + m.Recent.MemoryBytes() + sliceBytes(m.PeakTrend.Ranges) + sliceBytes(m.PeakTrend.Texts) + sliceBytes(m.PeakTrend.Units) + sliceBytes(m.PeakTrend.Remote) + sliceBytes(m.PeakTrend.Slopes) + sliceBytes(m.RunTimeTrend.Slopes)
 	size += m.Groups.bytes() + sliceBytes(m.RecurringColumns)
 	if m.Recurring != nil {
 		size += m.Recurring.bytes()
