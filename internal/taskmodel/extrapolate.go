@@ -22,6 +22,7 @@ import (
 type extrapolation struct {
 	outside       []int   // inputs that a reason names, by index (see trend): relevant and farther outside than outsideFactor, or implausible
 	noRisk        bool    // an input is, or several inputs together are, so far outside that no probability is stated
+	isJoint       bool    // the inputs are outside their ranges together; see trend.jointExcess
 	unknownRise   float64 // rise of the log peak in proportion to the relevant input that is farthest outside its range, with a margin; 0: none
 	unshownRise   float64 // the same for large numbers without a slope whose range is too narrow to show their effect (isTooNarrow); 0 if the trend rises or remote numbers are larger
 	trendRises    bool    // the trend predicts a higher peak than at the edge of the range
@@ -34,7 +35,7 @@ type extrapolation struct {
 	isCorrected   bool    // extrapolate corrected the prediction
 	edgeAmount    float64 // answer at the edge of the range, in bytes; 0: unknown
 	isRaised      bool    // the amount was raised to a minimum; see raiseToEdge and raiseToRemote
-	aboveRange    int     // number of relevant inputs above their range that have a slope
+	aboveRange    int     // number of relevant inputs above their range that have a slope; at least 2 if isJoint
 	jointDistance float64 // sum of the distances of the relevant inputs above their range that have a slope or are farther above it than outsideFactor, except inputs with many remote numbers near the value (hasManyRemoteNear)
 	jointMargin   float64 // log margin for several inputs above their range at once
 	runTimeRise   float64 // by how much the trend raises the log run time above that at the edge of the range
@@ -93,6 +94,9 @@ func (m *models) raiseAlongTrend(cells []sizing.Value, p, edge *experts.Point, m
 	}
 	raised := convex*(1+c.margin) + b.extrapolation.jointMargin
 	raiseLevels(p, edge, raised, c.isBounded || b.extrapolation.noRisk && (rise > 0 || m.hasAllSlopes(&b.extrapolation)))
+	if b.extrapolation.isJoint && !p.Imputed {
+		m.raiseToLine(cells, p, edge, rise, b)
+	}
 }
 
 // findOutside reports whether extrapolate must correct the prediction for cells.
@@ -133,8 +137,9 @@ func (m *models) findOutside(cells []sizing.Value, found *extrapolation) (outsid
 			}
 		}
 	}
+	t.findJoint(cells, found)
 	found.noRisk = found.noRisk || found.jointDistance > math.Log(noRiskFactor)
-	return outside
+	return outside || found.isJoint
 }
 
 func (t *trend) isFarAbove(j int, cells []sizing.Value) bool {
@@ -210,6 +215,7 @@ func (m *models) clampToRange(minRows int, cells, dst []sizing.Value) []sizing.V
 			pair.moveToRange(dst)
 		}
 	}
+	m.PeakTrend.moveToHighest(dst)
 	return dst
 }
 
@@ -238,17 +244,16 @@ func (m *Model) Extrapolated(f sizing.Features) sizing.Bytes {
 	b := bufferPool.Get().(*buffers)
 	defer bufferPool.Put(b)
 	b.cells = m.cells(f, b.cells)
-	for _, s := range m.Models.PeakTrend.Slopes {
-		if m.Models.PeakTrend.distance(s.Field, b.cells) != 0 {
-			var p experts.Point
-			m.Models.predict(b.cells, &p, b)
-			if b.extrapolation.riseFactor == 0 && !b.extrapolation.remote.isKnown() {
-				return 0
-			}
-			return sizing.Bytes(min(math.Exp(p.Level[experts.LineTrees]), sizing.MaxBytes))
-		}
+	t := &m.Models.PeakTrend
+	if t.jointExcess(b.cells) == 0 && !slices.ContainsFunc(t.Slopes, func(s slope) bool { return t.distance(s.Field, b.cells) != 0 }) {
+		return 0
 	}
-	return 0
+	var p experts.Point
+	m.Models.predict(b.cells, &p, b)
+	if b.extrapolation.riseFactor == 0 && !b.extrapolation.remote.isKnown() {
+		return 0
+	}
+	return sizing.Bytes(min(math.Exp(p.Level[experts.LineTrees]), sizing.MaxBytes))
 }
 
 // describeExtrapolation appends a description of the inputs outside their ranges, if there are any. `amount` is the experts'
@@ -268,6 +273,9 @@ func (m *Model) describeExtrapolation(text *strings.Builder, amount float64, b *
 			text.WriteString(", ")
 		}
 		m.describeInput(text, j, b.cells)
+	}
+	if b.extrapolation.isJoint {
+		text.WriteString(", a combination beyond the known runs")
 	}
 	if b.extrapolation.implausible {
 		text.WriteString(", too far to extrapolate and treated as missing")

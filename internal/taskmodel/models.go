@@ -174,6 +174,9 @@ func fitModels(schema *sizing.Schema, rows []row, prev *models, trees TreeParams
 		return nil, err
 	}
 	m.PeakTrend.separateRemote(rows)
+	for i := range rows {
+		m.PeakTrend.observeHighest(rows[i].Cells)
+	}
 	return m, nil
 }
 
