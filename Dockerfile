@@ -19,7 +19,7 @@ COPY . .
 ARG VERSION
 ARG REVISION
 RUN VERSION=${VERSION:-$(sh scripts/dist/version.sh)} && \
-    CGO_ENABLED=0 go build -trimpath $(cat scripts/dist/compact.flags) -ldflags "-s -w -X main.buildVersion=${VERSION} -X main.buildRevision=${REVISION}" -o /out/ ./cmd/loadaware ./cmd/loadaware-peak && \
+    CGO_ENABLED=0 go build -trimpath $(cat scripts/dist/compact.flags) -ldflags "-s -w -funcalign=16 -X main.buildVersion=${VERSION} -X main.buildRevision=${REVISION}" -o /out/ ./cmd/loadaware ./cmd/loadaware-peak && \
     mkdir /out/data
 
 FROM scratch AS peak

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/loadaware/loadaware/internal/sizing"
@@ -104,12 +103,9 @@ func findStep(points []stepPoint, c *column) foundStep {
 		return none
 	}
 	slices.SortStableFunc(points, func(a, b stepPoint) int { return cmp.Compare(a.x, b.x) })
-	f, ok := newSmoothFit(points, c)
-	if !ok {
-		return none
-	}
+	f := newSmoothFit(points, c)
 	first, size, gain := f.bestStep(points)
-	if gain < minStepShare*f.squares || math.Abs(size) < minStepSize || !f.isAbrupt(points, first, size) || isChangeInTime(points, first) {
+	if gain < minStepShare*f.squares || math.Abs(size) < minStepSize || !f.isAbrupt(first, size) || isChangeInTime(points, first) {
 		return none
 	}
 	freedom := float64(len(points) - 4)
@@ -124,99 +120,110 @@ func findStep(points []stepPoint, c *column) foundStep {
 
 // smoothFit is the regression of the log peak on 1, a number and its logarithm.
 type smoothFit struct {
-	basis   [][3]float64 // by point
-	inverse mat.SymDense // of the Gram matrix of the basis
-	sums    [3]float64   // Σ basis · y
+	basis   [][3]float64 // by point: orthonormal functions of the number with the same span as the inputs
+	errs    []float64    // by point
 	squares float64      // sum of the squared errors
 }
 
-func newSmoothFit(points []stepPoint, c *column) (f smoothFit, ok bool) {
+func newSmoothFit(points []stepPoint, c *column) *smoothFit {
+	f := &smoothFit{basis: make([][3]float64, len(points)), errs: make([]float64, len(points))}
 	largest := math.SmallestNonzeroFloat64
 	for _, p := range points {
 		largest = max(largest, math.Abs(p.x))
 	}
-	gram := mat.NewSymDense(3, nil)
-	for _, p := range points {
-		b := [3]float64{1, p.x / largest, 0}
-		if c.WithLog {
-			b[2] = c.logOf(p.x)
-		}
-		f.basis = append(f.basis, b)
-		gram.SymRankOne(gram, 1, mat.NewVecDense(3, b[:]))
-		for r := range b {
-			f.sums[r] += b[r] * p.y
-		}
-	}
-	for r := range 3 {
-		gram.SetSym(r, r, gram.At(r, r)*(1+1e-9)+1e-9) // the logarithm may be missing
-	}
-	var cholesky mat.Cholesky
-	if !cholesky.Factorize(gram) || cholesky.InverseTo(&f.inverse) != nil {
-		return f, false
-	}
-	coefficients := f.solve(f.sums)
 	for i, p := range points {
-		e := p.y - dot(f.basis[i], coefficients)
+		f.basis[i] = [3]float64{1, p.x / largest, 0}
+		if c.WithLog {
+			f.basis[i][2] = c.logOf(p.x)
+		}
+		f.errs[i] = p.y
+	}
+	for k := range 3 { // modified Gram–Schmidt
+		before := f.product(k, k)
+		for j := range k {
+			f.subtract(k, j, f.product(k, j))
+		}
+		squares := f.product(k, k)
+		scale := 0.0 // an input that the others explain is left out
+		if squares > maxCollinear*before {
+			scale = 1 / math.Sqrt(squares)
+		}
+		for i := range f.basis {
+			f.basis[i][k] *= scale
+		}
+	}
+	for k := range 3 {
+		sum := 0.0
+		for i, e := range f.errs {
+			sum += e * f.basis[i][k]
+		}
+		for i := range f.errs {
+			f.errs[i] -= sum * f.basis[i][k]
+		}
+	}
+	for _, e := range f.errs {
 		f.squares += e * e
 	}
-	return f, true
+	return f
 }
 
-// solve returns the product of the inverse and v.
-func (f *smoothFit) solve(v [3]float64) (out [3]float64) {
-	mat.NewVecDense(3, out[:]).MulVec(&f.inverse, mat.NewVecDense(3, v[:]))
-	return out
+func (f *smoothFit) product(j, k int) (sum float64) {
+	for i := range f.basis {
+		sum += f.basis[i][j] * f.basis[i][k]
+	}
+	return sum
 }
 
-func dot(a, b [3]float64) float64 { return a[0]*b[0] + a[1]*b[1] + a[2]*b[2] }
+func (f *smoothFit) subtract(from, j int, factor float64) {
+	for i := range f.basis {
+		f.basis[i][from] -= factor * f.basis[i][j]
+	}
+}
 
 // bestStep returns the index of the first point beyond the step that reduces the squared errors most, the size of the step,
 // and the reduction. An indicator of the points beyond the step joins the regression (theorem of Frisch, Waugh & Lovell).
 func (f *smoothFit) bestStep(points []stepPoint) (first int, size, gain float64) {
 	var basis [3]float64 // sums over the points from i on
-	y := 0.0
+	errs := 0.0
 	for i := len(points) - 1; i >= minStepRows; i-- {
-		for r := range basis {
-			basis[r] += f.basis[i][r]
+		for k := range basis {
+			basis[k] += f.basis[i][k]
 		}
-		y += points[i].y
+		errs += f.errs[i]
 		n := float64(len(points) - i)
 		if n < minStepRows || points[i].x == points[i-1].x || isRemoteGap(points[i-1].x, points[i].x) {
 			continue
 		}
-		explained := f.solve(basis)
-		squares := n - dot(basis, explained) // of the part of the indicator that the basis does not explain
-		if squares < maxCollinear*n {
-			continue
-		}
-		if d := (y - dot(explained, f.sums)) / squares; d*d*squares > gain {
-			first, size, gain = i, d, d*d*squares
+		squares := n - dot(basis, basis) // of the part of the indicator that the basis does not explain
+		if squares > maxCollinear*n && errs*errs/squares > gain {
+			first, size, gain = i, errs/squares, errs*errs/squares
 		}
 	}
 	return first, size, gain
 }
+
+func dot(a, b [3]float64) float64 { return a[0]*b[0] + a[1]*b[1] + a[2]*b[2] }
 
 // isRemoteGap reports whether no number is near the middle of two numbers. The larger one may be remote; see remoteNumber.
 func isRemoteGap(low, high float64) bool { return low > 0 && high > (1+implausibleFactor)*low }
 
 // isAbrupt reports whether most of the nearest points on the two sides differ by nearly the size of the step, apart from
 // the slopes of the regression with the step. Along a smooth curve they differ little. Quartiles keep an outlier from deciding.
-func (f *smoothFit) isAbrupt(points []stepPoint, first int, size float64) bool {
-	sums := f.sums
+func (f *smoothFit) isAbrupt(first int, size float64) bool {
+	var basis [3]float64 // sums over the points beyond the step
 	for _, b := range f.basis[first:] {
-		for r := range sums {
-			sums[r] -= size * b[r]
+		for k := range basis {
+			basis[k] += b[k]
 		}
 	}
-	coefficients := f.solve(sums)
 	sorted := func(from, to int) (errs []float64) {
 		for i := from; i < to; i++ {
-			errs = append(errs, (points[i].y-dot(f.basis[i], coefficients))*math.Copysign(1, size))
+			errs = append(errs, (f.errs[i]+size*dot(f.basis[i], basis))*math.Copysign(1, size))
 		}
 		slices.Sort(errs)
 		return errs
 	}
-	before, beyond := sorted(max(0, first-stepNeighbours), first), sorted(first, min(len(points), first+stepNeighbours))
+	before, beyond := sorted(max(0, first-stepNeighbours), first), sorted(first, min(len(f.errs), first+stepNeighbours))
 	return beyond[len(beyond)/4]-before[len(before)-1-len(before)/4] > minAbruptShare*math.Abs(size)
 }
 

@@ -67,7 +67,7 @@ finish() {
 # programs GOOS GOARCH FOLDER builds both programs, without the VCS data of Go, which depends on files outside the commit.
 programs() {
 	GOOS=$1 GOARCH=$2 go build -trimpath -buildvcs=false \
-		$(cat scripts/dist/compact.flags) -ldflags "-s -w -X main.buildVersion=$version -X main.buildRevision=$revision" -o "$3/" ./cmd/loadaware ./cmd/loadaware-peak
+		$(cat scripts/dist/compact.flags) -ldflags "-s -w -funcalign=16 -X main.buildVersion=$version -X main.buildRevision=$revision" -o "$3/" ./cmd/loadaware ./cmd/loadaware-peak
 }
 
 build_programs() {
