@@ -34,10 +34,14 @@ func (t *trend) fitRunTime(rows []row) runTimeTrend {
 }
 
 func (m *models) runTimeTrendOf(cells []sizing.Value) trend {
-	t, f := m.PeakTrend, &m.RunTimeTrend
 	if v := m.valueTrendOf(cells); v != nil {
-		t, f = v.Peaks, &v.RunTime
+		return v.Peaks.with(&v.RunTime)
 	}
+	return m.PeakTrend.with(&m.RunTimeTrend)
+}
+
+// with returns a copy of a trend of the peaks with the slopes of a run-time trend.
+func (t trend) with(f *runTimeTrend) trend {
 	t.Slopes, t.Base, t.Linear, t.ConvexSlope = f.Slopes, f.Base, f.Linear, f.ConvexSlope
 	return t
 }

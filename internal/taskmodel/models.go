@@ -169,6 +169,7 @@ func fitModels(schema *sizing.Schema, rows []row, prev *models, trees TreeParams
 	if err != nil {
 		return nil, err
 	}
+	m.fitRunTimeErrors(rows)
 	m.fitCycles(rows)
 	if m.Restart, err = m.fitRestart(rows, y, prev); err != nil {
 		return nil, err

@@ -21,6 +21,8 @@ type valueTrend struct {
 	Value   sizing.Value
 	Peaks   trend
 	RunTime runTimeTrend `cbor:",omitzero"`
+
+	RunTimeErrors runTimeTrend `cbor:",omitzero"` // of the run times divided by those that the line predicts
 }
 
 const (
@@ -176,13 +178,43 @@ func (t *valueTrends) gain(split *valueSplit, rows []row) float64 {
 	return float64(n)*math.Log((split.squares+floor)/(squares+floor)) - valuePenalty*float64(parameters)*math.Log(float64(n))
 }
 
+// fitRunTimeErrors fits the trends of the errors of the run time, because the line has one slope for all values.
+func (m *models) fitRunTimeErrors(rows []row) {
+	var x, tree []float64
+	for k := range m.ValueTrends.Trends {
+		v := &m.ValueTrends.Trends[k]
+		var own []row
+		for _, r := range rows {
+			if !r.Isolated && !r.Untimed && r.Cells[m.ValueTrends.Field] == v.Value {
+				x, tree = m.Enc.encode(r.Cells, x[:0], tree[:0])
+				r.Seconds = math.Expm1(math.Log1p(r.Seconds) - m.lineRunTime(x))
+				own = append(own, r)
+			}
+		}
+		v.RunTimeErrors = v.Peaks.fitRunTime(own)
+	}
+}
+
+// runTimeError returns the predicted error of the run time that the line predicts for a row, as a log factor.
+func (m *models) runTimeError(cells []sizing.Value) float64 {
+	v := m.valueTrendOf(cells)
+	if v == nil || len(v.RunTimeErrors.Slopes) == 0 {
+		return 0
+	}
+	t := v.Peaks.with(&v.RunTimeErrors)
+	if e := t.predictInRange(cells); !math.IsNaN(e) {
+		return e
+	}
+	return 0
+}
+
 // hasRange reports whether learned rows have input j.
 func (t *trend) hasRange(j int) bool { return j < len(t.Ranges) && t.rangeOf(j).Rows > 0 }
 
 func (t *valueTrends) bytes() (size int64) {
 	for i := range t.Trends {
 		v := &t.Trends[i]
-		size += int64(unsafe.Sizeof(*v)) + int64(len(v.Value.Text)) + v.Peaks.bytes() + sliceBytes(v.RunTime.Slopes)
+		size += int64(unsafe.Sizeof(*v)) + int64(len(v.Value.Text)) + v.Peaks.bytes() + sliceBytes(v.RunTime.Slopes) + sliceBytes(v.RunTimeErrors.Slopes)
 	}
 	return size
 }

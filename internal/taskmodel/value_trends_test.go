@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -79,4 +80,42 @@ func TestACategoryWithoutEffectHasNoRangeOfItsOwn(t *testing.T) {
 		require.NotContains(t, s.Reason, "outside", "seed %d: %s", seed, s.Reason)
 		require.NotNil(t, s.Promised)
 	}
+}
+
+// A full run takes time and memory in proportion to the square of its rows, a delta run in proportion to them.
+func TestRunTimesOfLargeRunsFollowTheirCategory(t *testing.T) {
+	covered, asked, errors := 0, 0, 0.0
+	for seed := range uint64(4) {
+		k, rng := newTask(t), newRand(900+seed)
+		amount := func(rows float64, mode string) float64 {
+			if mode == "full" {
+				return .1 + rows*rows
+			}
+			return .1 + .3*rows
+		}
+		features := func(rows float64, mode string) sizing.Features {
+			return sizing.Features{"rows": sizing.NumberValue(1e6 * rows), "mode": sizing.TextValue(mode)}
+		}
+		largest := 0.0 // of the full runs
+		for range 150 {
+			rows, mode := noise(rng, .7), "delta"
+			if rng.Float64() < .3 {
+				mode, largest = "full", max(largest, rows)
+			}
+			end := measuredRun(amount(rows, mode) * noise(rng, .05))
+			end.Duration = time.Duration(float64(100*time.Second) * amount(rows, mode) * noise(rng, .1))
+			k.report(features(rows, mode), end)
+			k.train()
+		}
+		for range 50 {
+			rows := largest * (.6 + .4*rng.Float64())
+			predicted := k.model.Size(question(features(rows, "full"))).Duration
+			errors += math.Abs(math.Log(predicted.Median.Seconds() / (100 * amount(rows, "full"))))
+			covered += countIf(100*amount(rows, "full")*noise(rng, .1) <= predicted.P95.Seconds())
+			asked++
+		}
+	}
+	assert.Less(t, errors/float64(asked), .12)
+	assert.Greater(t, float64(covered)/float64(asked), .85)
+	t.Logf("%d of %d covered, mean error %.2f", covered, asked, errors/float64(asked))
 }
