@@ -30,7 +30,7 @@ const (
 	utcVersion        = 8  // may also have effects of combinations, but columns and effects of dates follow UTC, see hasLocalTime
 	localVersion      = 9  // may also follow local time, but has no columns for peakDays
 	peakDaysVersion   = 10 // may also have columns for peakDays, but all numbers have the unit 1, see column.LogUnit
-	unitVersion       = 11 // may also have other units, but no columns for a step
+	unitVersion       = 11 // may also have other units, but no columns for a step, no trend of the numbers in texts, and no logarithms of negative numbers
 )
 
 // ErrFormat reports a blob that is damaged or of an unknown version. The task must be trained again; until then a
@@ -50,6 +50,8 @@ func (m *Model) Format() int {
 	case m.Models == nil:
 	case m.Models.hasStep():
 		return FormatVersion // older releases would give the line too few inputs
+	case len(m.Models.PeakTrend.Texts) > 0 || len(m.Models.PeakTrend.Negative) > 0:
+		return FormatVersion // older releases would take the inputs of the trend for others
 	case len(m.Models.Enc.Units) > 0 || slices.ContainsFunc(m.Models.Enc.Columns, func(c column) bool { return c.LogUnit < 1 && c.LogUnit > 0 }):
 		return unitVersion // older releases would use the unit 1
 	case slices.ContainsFunc(m.Models.Enc.Columns, func(c column) bool { return c.PeakDays.First > 0 }):
@@ -140,6 +142,9 @@ func Open(blob []byte) (*Model, error) {
 		if err := m.Models.Enc.migrate(); err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrFormat, err)
 		}
+	}
+	if m.Models != nil && !m.Models.linkTexts() {
+		return nil, fmt.Errorf("%w: numbers in texts are inconsistent", ErrFormat)
 	}
 	if m.Models != nil && !m.Models.isValidOffset(m.Models.Offset, m.Models.Above, sizing.MaxBytes) {
 		return nil, fmt.Errorf("%w: offset %v", ErrFormat, m.Models.Offset)

@@ -50,6 +50,7 @@ type column struct {
 	Name            string
 	Kind            sizing.ValueKind // Missing: the feature is not encoded
 	WithLog         bool             `cbor:"Log"`            // adds the logarithm of the number, see logOf
+	IsNegative      bool             `cbor:",omitempty"`     // with WithLog: no number is positive
 	LogUnit         float64          `cbor:",omitzero"`      // unit of the number in this logarithm; 0: 1
 	MissingFlag     bool             `cbor:"Flag"`           // adds an indicator of a missing value
 	RarelyMissing   bool             `cbor:"Blind"`          // few or no rows lack the feature, so the models cannot learn the effect of its absence
@@ -150,11 +151,11 @@ func orderPairs(pairs [][2]int, rows [][]sizing.Value) [][2]int {
 // lacks gets no column either. Constant dates are an exception, because their differences from other dates may vary.
 func readColumn(field sizing.Field, j int, rows [][]sizing.Value) column {
 	c := column{Name: field.Name, Kind: field.Kind}
-	known, distinct, lowest := 0, map[sizing.Value]bool{}, math.Inf(1)
+	known, distinct, lowest, highest := 0, map[sizing.Value]bool{}, math.Inf(1), math.Inf(-1)
 	for _, cells := range rows {
 		if v := cells[j]; v.Kind != sizing.Missing {
 			known++
-			lowest = min(lowest, v.Num)
+			lowest, highest = min(lowest, v.Num), max(highest, v.Num)
 			if len(distinct) < 3 {
 				distinct[v] = true
 			}
@@ -175,7 +176,8 @@ func readColumn(field sizing.Field, j int, rows [][]sizing.Value) column {
 	}
 	switch c.Kind {
 	case sizing.Number:
-		if c.WithLog = lowest >= 0 && len(distinct) > 2; c.WithLog {
+		if c.WithLog = (lowest >= 0 || highest <= 0) && len(distinct) > 2; c.WithLog {
+			c.IsNegative = lowest < 0
 			c.LogUnit = logUnit(j, rows)
 		}
 	case sizing.Category:
@@ -297,9 +299,13 @@ func (c *column) number(v sizing.Value, line, tree []float64) ([]float64, []floa
 	return line, tree
 }
 
-// logOf returns log1p of a number in LogUnit.
+// logOf returns log1p of a number in LogUnit, or that of its magnitude with a negative sign. Numbers of the other sign than the
+// learned ones count as 0.
 func (c *column) logOf(x float64) float64 {
-	return math.Log1p(max(x, 0) / cmp.Or(c.LogUnit, 1))
+	if (x < 0) != c.IsNegative {
+		x = 0
+	}
+	return bayes.SignedLog(x, cmp.Or(c.LogUnit, 1))
 }
 
 // logUnit returns the unit of field j in logOf.

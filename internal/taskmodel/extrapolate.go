@@ -101,7 +101,7 @@ func (m *models) raiseAlongTrend(cells []sizing.Value, p, edge *experts.Point, m
 // findOutside reports whether extrapolate must correct the prediction for cells.
 func (m *models) findOutside(cells []sizing.Value, found *extrapolation) (outside bool) {
 	t := m.trendOf(cells)
-	for j := -len(t.Pairs); j < len(cells); j++ {
+	for j := t.firstInput(); j < len(cells); j++ {
 		distance := t.distanceFrom(minKnownRows, j, cells)
 		if distance == 0 {
 			continue
@@ -202,11 +202,12 @@ func raiseLevels(p, edge *experts.Point, rise float64, exact bool) {
 // than minRows rows do not count.
 func (m *models) clampToRange(minRows int, cells, dst []sizing.Value) []sizing.Value {
 	t := m.trendOf(cells)
-	for j, v := range cells {
-		if t.distanceFrom(minRows, j, cells) != 0 {
-			v.Num = t.Ranges[j].edge(v.Num)
+	dst = append(dst, cells...)
+	for j := t.firstInput(); j < len(cells); j++ {
+		if !t.isPair(j) && t.distanceFrom(minRows, j, cells) != 0 {
+			x, _ := t.value(j, cells)
+			t.setValue(j, dst, t.rangeOf(j).edge(x))
 		}
-		dst = append(dst, v)
 	}
 	for k := range t.Pairs {
 		pair := &t.Pairs[k]

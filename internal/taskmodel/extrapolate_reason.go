@@ -48,8 +48,8 @@ func (m *Model) describeExtrapolation(text *strings.Builder, amount float64, b *
 	}
 }
 
-// describeInput appends the name, the value and the range of input j. If the input is a pair (the difference of two features)
-// and all its differences are negative, describeInput writes their magnitudes.
+// describeInput appends the name, the value and the range of input j. It writes the magnitudes of a difference that is never
+// positive.
 func (m *Model) describeInput(text *strings.Builder, j int, cells []sizing.Value) {
 	t, byValue := &m.Models.PeakTrend, m.Models.valueTrendOf(cells)
 	if byValue != nil && byValue.Peaks.hasRange(j) {
@@ -58,9 +58,15 @@ func (m *Model) describeInput(text *strings.Builder, j int, cells []sizing.Value
 	x, _ := t.value(j, cells)
 	low, high, highest := t.rangeOf(j).Low, t.rangeOf(j).High, t.rangeWithRemote(j).High
 	var name string
-	if j >= 0 {
+	switch {
+	case t.isInText(j):
+		name = t.inText(j).describe(&m.Schema)
+	case j >= 0:
 		name = m.Schema.Fields[j].Name
-	} else {
+		if t.signOf(j) < 0 {
+			x, low, high, highest = -x, -high, -low, -highest
+		}
+	default:
 		pair := &t.Pairs[^j]
 		name = m.Schema.Fields[pair.To].Name + "-" + m.Schema.Fields[pair.From].Name
 		if max(x, high) <= 0 {
@@ -68,7 +74,7 @@ func (m *Model) describeInput(text *strings.Builder, j int, cells []sizing.Value
 		}
 	}
 	fmt.Fprintf(text, "%s %s (%s … %s", name, sizing.FormatNumber(x), sizing.FormatNumber(low), sizing.FormatNumber(high))
-	if highest > t.rangeOf(j).High {
+	if t.rangeWithRemote(j).High > t.rangeOf(j).High {
 		fmt.Fprintf(text, " and, in few runs, up to %s", sizing.FormatNumber(highest))
 	}
 	if t != &m.Models.PeakTrend {

@@ -9,7 +9,7 @@ import (
 )
 
 // runTimeTrend extrapolates the run time outside the range of the inputs, as PeakTrend does for the peak. It has the
-// fields of a trend that was fitted on the run times; it shares the ranges, the log offsets (Units) and the pairs of PeakTrend.
+// fields of a trend that was fitted on the run times; it shares the inputs, the ranges and the log offsets (Units) of PeakTrend.
 type runTimeTrend struct {
 	Slopes      []slope
 	Base        float64
@@ -28,7 +28,8 @@ func (t *trend) fitRunTime(rows []row) runTimeTrend {
 		}
 	}
 	// fit overwrites interval.Share, the share of the variance of the peak that an input explains, so it gets copies.
-	f := trend{Ranges: slices.Clone(t.Ranges), Pairs: slices.Clone(t.Pairs), Units: t.Units}
+	f := *t
+	f.Ranges, f.Pairs, f.Texts = slices.Clone(t.Ranges), slices.Clone(t.Pairs), slices.Clone(t.Texts)
 	f.fit(timed, y)
 	return runTimeTrend{f.Slopes, f.Base, f.Linear, f.ConvexSlope}
 }

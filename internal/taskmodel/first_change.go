@@ -74,8 +74,7 @@ func (m *models) firstChange(j int, cells []sizing.Value) float64 {
 	return indicator(c.Counts.Rows >= minKnownRows && (c.isLost(cells[j]) || c.isUnlikeConstant(cells[j])))
 }
 
-// isConstant reports whether input j had the same value in all learned rows. j is the index of a field or, if negative, of a
-// pair.
+// isConstant reports whether input j had the same value in all learned rows.
 func (t *trend) isConstant(j int) bool {
 	if j >= len(t.Ranges) || t.rangeOf(j).Rows == 0 {
 		return false

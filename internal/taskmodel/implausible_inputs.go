@@ -16,7 +16,7 @@ const (
 )
 
 // isImplausible reports whether an input influences the peak and is too far outside its range. j is the index of the input
-// in the trend: of a field or, if negative, of a pair, whose difference is the input. A large number of a field in
+// in the trend: if it is a pair, the difference is the input. A large number of an input in
 // t.Refuted is judged as if the peak were usual.
 func (t *trend) isImplausible(j int, cells []sizing.Value, peak rowPeak) bool {
 	if t.distance(j, cells) == 0 { // within the range, or the range is unknown
@@ -25,7 +25,7 @@ func (t *trend) isImplausible(j int, cells []sizing.Value, peak rowPeak) bool {
 	x, _ := t.value(j, cells)
 	s := t.rangeWithRemote(j)
 	distance := s.distance(x, t.logOffsetOf(j))
-	isHeavyTailed := distance > 0 && j >= 0 && peak == unknownPeak && !slices.Contains(t.Refuted, j)
+	isHeavyTailed := distance > 0 && !t.isPair(j) && peak == unknownPeak && !slices.Contains(t.Refuted, j)
 	most := s.maxDistance(isHeavyTailed, t.logOffsetOf(j))
 	if distance < 0 && s.Low >= 0 && x >= 0 {
 		if !t.mayHaveOtherUnit(j, cells, peak) {
@@ -43,14 +43,14 @@ func (t *trend) isImplausible(j int, cells []sizing.Value, peak rowPeak) bool {
 // bounded.
 func (t *trend) mayHaveOtherUnit(j int, cells []sizing.Value, peak rowPeak) bool {
 	x, _ := t.value(j, cells)
-	return j >= 0 && x > 0 && peak != smallPeak && !t.isUnboundedBelow(j, cells)
+	return !t.isPair(j) && x > 0 && peak != smallPeak && !t.isUnboundedBelow(j, cells)
 }
 
-// refute records in t.Refuted the fields whose numbers in a row are implausible only because the peak of the row is usual.
-// Until the next fit, further large numbers of these fields count as implausible, too. They are probably also mistakes,
+// refute records in t.Refuted the inputs whose numbers in a row are implausible only because the peak of the row is usual.
+// Until the next fit, further large numbers of these inputs count as implausible, too. They are probably also mistakes,
 // for example because a source has changed its unit.
 func (t *trend) refute(cells []sizing.Value) {
-	for j := range cells {
+	for j := t.firstInput(); j < len(cells); j++ {
 		if t.isImplausible(j, cells, usualPeak) && !t.isImplausible(j, cells, unknownPeak) {
 			t.Refuted = append(t.Refuted, j)
 		}
@@ -98,7 +98,7 @@ func (m *models) classify(peak float64) rowPeak {
 // many.
 func (m *models) withoutImplausible(cells []sizing.Value, b *buffers) []sizing.Value {
 	t := &m.PeakTrend
-	for j := -len(t.Pairs); j < len(cells); j++ {
+	for j := t.firstInput(); j < len(cells); j++ {
 		if !t.isImplausible(j, cells, b.peak) {
 			continue
 		}
@@ -108,7 +108,11 @@ func (m *models) withoutImplausible(cells []sizing.Value, b *buffers) []sizing.V
 		}
 		b.extrapolation.outside = append(b.extrapolation.outside, j)
 		b.extrapolation.tooLarge = b.extrapolation.tooLarge || t.isLargeNumber(j, cells)
-		if j >= 0 {
+		switch {
+		case t.isInText(j):
+			b.cleaned[t.inText(j).Field] = sizing.Value{}
+			continue
+		case j >= 0:
 			b.cleaned[j] = sizing.Value{}
 			continue
 		}
@@ -131,7 +135,7 @@ func (m *models) withoutImplausible(cells []sizing.Value, b *buffers) []sizing.V
 // usually stands for an unknown date, but a large number may be right.
 func (t *trend) isLargeNumber(j int, cells []sizing.Value) bool {
 	x, _ := t.value(j, cells)
-	return x > t.rangeOf(j).High && (j >= 0 || cells[t.Pairs[^j].To].Kind == sizing.Number)
+	return x > t.rangeOf(j).High && (!t.isPair(j) || cells[t.Pairs[^j].To].Kind == sizing.Number)
 }
 
 func (t *trend) implausiblePairs(field int, cells []sizing.Value, peak rowPeak) (n int) {

@@ -66,19 +66,35 @@ func (t *trend) moveToHighest(cells []sizing.Value) {
 		sum += s.Slope * t.transform(s.Field, x)
 		total += s.Slope * t.aboveLeast(&s, cells)
 	}
+	if total <= 0 {
+		return
+	}
 	share := min(1, (sum-most)/total)
 	for _, s := range t.Slopes {
 		if above := t.aboveLeast(&s, cells); above != 0 {
-			cells[s.Field].Num = t.inverse(s.Field, t.transform(s.Field, cells[s.Field].Num)-share*above)
+			x, _ := t.value(s.Field, cells)
+			x = t.inverse(s.Field, t.transform(s.Field, x)-share*above)
+			if t.isInText(s.Field) {
+				x = shortNumber(x)
+			}
+			t.setValue(s.Field, cells, x)
 		}
 	}
+}
+
+// shortNumber rounds a positive number down so that it has few digits: at most maxTextDigits can be read from a text.
+func shortNumber(x float64) float64 {
+	if x >= 1000 {
+		return math.Floor(x)
+	}
+	return math.Floor(1000*x) / 1000
 }
 
 // aboveLeast returns the distance of a number from the end of its range with the smallest peaks, as the trend transforms it; zero for
 // a missing number and for a difference of two features.
 func (t *trend) aboveLeast(s *slope, cells []sizing.Value) float64 {
 	x, known := t.value(s.Field, cells)
-	if s.Field < 0 || !known {
+	if t.isPair(s.Field) || !known {
 		return 0
 	}
 	least := t.rangeOf(s.Field).Low

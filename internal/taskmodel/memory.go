@@ -58,7 +58,7 @@ func averageBytes(a *bayes.Average) int64 {
 }
 
 func (t *trend) bytes() int64 {
-	return sliceBytes(t.Ranges) + sliceBytes(t.Units) + sliceBytes(t.Remote) + sliceBytes(t.Slopes)
+	return sliceBytes(t.Ranges) + sliceBytes(t.Texts) + sliceBytes(t.Units) + sliceBytes(t.Remote) + sliceBytes(t.Slopes)
 }
 
 func (m *models) bytes() int64 {

@@ -222,7 +222,7 @@ func (m *models) fitTrend(rows []row, y []float64) {
 		}
 		rows, y = whole, logs
 	}
-	m.PeakTrend.addPairs(m.Enc.Pairs)
+	m.PeakTrend.addInputs(m.Enc)
 	for i := range rows {
 		m.PeakTrend.observe(rows[i].Cells, nil)
 	}

@@ -37,7 +37,7 @@ func (f *remoteForecast) isKnown() bool { return f.level > 0 }
 // nearestRemote). If several inputs are near remote numbers, the largest forecast counts.
 func (m *models) forecastRemote(cells, nearest []sizing.Value) (largest remoteForecast) {
 	t := &m.PeakTrend
-	for j := -len(t.Pairs); j < len(t.Ranges); j++ {
+	for j := t.firstInput(); j < len(t.Ranges); j++ {
 		if i := t.nearestRemoteOf(j, cells); i >= 0 {
 			if f := m.forecastFrom(i, cells, slices.Clone(nearest)); f.level > largest.level {
 				largest = f
@@ -55,7 +55,7 @@ func (m *models) forecastFrom(i int, cells, nearest []sizing.Value) (f remoteFor
 	x, _ := t.value(j, cells)
 	runs, timed, mean, squares := 0.0, 0.0, 0.0, 0.0
 	add := func(r *remoteNumber) {
-		t.setInput(nearest, j, r.Value)
+		t.setValue(j, nearest, r.Value)
 		c := t.change(cells, nearest)
 		y := r.Peak + c.total
 		if runs++; runs <= newestNear && y > f.level {

@@ -57,7 +57,7 @@ func (m *models) migrateRemote() {
 // separateRemote finds the remote numbers in rows, and narrows the ranges, which cover these rows, to the other numbers.
 func (t *trend) separateRemote(rows []row) {
 	logs := make([]float64, len(rows))
-	for j := -len(t.Pairs); j < len(t.Ranges); j++ {
+	for j := t.firstInput(); j < len(t.Ranges); j++ {
 		s := t.rangeOf(j)
 		if s.Low < 0 || s.Rows < minIsolatedRows {
 			continue
@@ -158,7 +158,7 @@ func (t *trend) isNear(i int, x float64) bool { return t.logRatio(i, x) <= math.
 // its remote numbers, and none is below its range if its peak may grow without bound there (isUnboundedBelow). An input with
 // a slope counts as relevant.
 func (t *trend) isWithinRemote(cells []sizing.Value) (within bool) {
-	for j := -len(t.Pairs); j < len(t.Ranges) && len(t.Remote) > 0; j++ {
+	for j := t.firstInput(); j < len(t.Ranges) && len(t.Remote) > 0; j++ {
 		distance := t.distance(j, cells)
 		if distance == 0 || !t.isRelevant(j, distance) && t.slopeOf(j) == nil {
 			continue
@@ -175,7 +175,7 @@ func (t *trend) isWithinRemote(cells []sizing.Value) (within bool) {
 // range has the nearest such number; nil if there is no such input. `edge` is `cells` with the inputs moved into their
 // ranges.
 func (t *trend) nearestRemote(cells, edge []sizing.Value) (nearest []sizing.Value) {
-	for j := -len(t.Pairs); j < len(t.Ranges) && len(t.Remote) > 0; j++ {
+	for j := t.firstInput(); j < len(t.Ranges) && len(t.Remote) > 0; j++ {
 		i := t.nearestRemoteOf(j, cells)
 		if i < 0 {
 			continue
@@ -183,17 +183,9 @@ func (t *trend) nearestRemote(cells, edge []sizing.Value) (nearest []sizing.Valu
 		if nearest == nil {
 			nearest = slices.Clone(edge)
 		}
-		t.setInput(nearest, j, t.Remote[i].Value)
+		t.setValue(j, nearest, t.Remote[i].Value)
 	}
 	return nearest
-}
-
-func (t *trend) setInput(cells []sizing.Value, j int, x float64) {
-	if j >= 0 {
-		cells[j].Num = x
-		return
-	}
-	cells[t.Pairs[^j].To].Num = cells[t.Pairs[^j].From].Num + x
 }
 
 // nearestRemoteOf returns the index of the remote number of a relevant input that is nearest to the value of a row; −1 if the

@@ -1,10 +1,13 @@
 package taskmodel
 
 import (
+	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/loadaware/loadaware/internal/ml/bayes"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
@@ -20,7 +23,8 @@ const (
 // numbers get columns. The zero value describes any other category.
 type textNumbers struct {
 	Between []string  // the text before, between and after the numbers
-	Means   []float64 // mean of each number and of its log1p, in turn; the line gets the means for a text of another form
+	Means   []float64 // mean of each number and of its logarithm, in turn; the line gets the means for a text of another form
+	Units   []float64 `cbor:",omitempty"` // unit of each number in its logarithm; none: 1
 }
 
 // count returns the number of numbers in each text; 0 for a category without such numbers.
@@ -30,8 +34,9 @@ func (n *textNumbers) count() int { return max(0, len(n.Between)-1) }
 // form and seldom recur.
 func (c *column) readTextNumbers(j int, rows [][]sizing.Value) {
 	var found textNumbers
-	var sums, numbers []float64
-	known := 0.0
+	var values [][]float64 // by number
+	var numbers []float64
+	known := 0
 	for _, cells := range rows {
 		v := &cells[j]
 		if v.Kind == sizing.Missing {
@@ -39,7 +44,7 @@ func (c *column) readTextNumbers(j int, rows [][]sizing.Value) {
 		}
 		if known == 0 {
 			found.Between = splitNumbers(v.Text)
-			sums = make([]float64, 2*found.count())
+			values = make([][]float64, found.count())
 		}
 		known++
 		var ok bool
@@ -47,17 +52,21 @@ func (c *column) readTextNumbers(j int, rows [][]sizing.Value) {
 			return
 		}
 		for k, x := range numbers {
-			sums[2*k] += x
-			sums[2*k+1] += math.Log1p(x)
+			values[k] = append(values[k], x)
 		}
 	}
-	if known < minTextNumberRows || rowsPerText*len(c.Levels) <= int(known) {
+	if known < minTextNumberRows || rowsPerText*len(c.Levels) <= known {
 		return
 	}
-	for k := range sums {
-		sums[k] /= known
+	for k := range values {
+		found.Units = append(found.Units, unitOf(slices.Clone(values[k])))
+		mean, meanLog := 0.0, 0.0
+		for _, x := range values[k] {
+			mean += x / float64(known)
+			meanLog += found.logOf(k, x) / float64(known)
+		}
+		found.Means = append(found.Means, mean, meanLog)
 	}
-	found.Means = sums
 	c.Numbers = found
 }
 
@@ -116,6 +125,14 @@ func (n *textNumbers) read(text string, dst []float64) (numbers []float64, ok bo
 	return dst, false
 }
 
+func (n *textNumbers) logOf(k int, x float64) float64 {
+	unit := 1.0
+	if k < len(n.Units) {
+		unit = n.Units[k]
+	}
+	return bayes.SignedLog(x, unit)
+}
+
 func (n *textNumbers) encode(v sizing.Value, line, tree []float64) ([]float64, []float64) {
 	var buffer [maxTextNumbers]float64
 	numbers, ok := n.read(v.Text, buffer[:0])
@@ -124,7 +141,74 @@ func (n *textNumbers) encode(v sizing.Value, line, tree []float64) ([]float64, [
 			line, tree = append(line, n.Means[2*k], n.Means[2*k+1]), append(tree, math.NaN())
 			continue
 		}
-		line, tree = append(line, numbers[k], math.Log1p(numbers[k])), append(tree, numbers[k])
+		line, tree = append(line, numbers[k], n.logOf(k, numbers[k])), append(tree, numbers[k])
 	}
 	return line, tree
+}
+
+// textInput is a number in the texts of a category as an input of the trend.
+type textInput struct {
+	_      struct{} `cbor:",toarray"`
+	Field  int      // index in the schema
+	Number int      // index among the numbers of a text
+	Range  interval
+
+	texts *textNumbers // of the field's column
+}
+
+func (n *textInput) read(cells []sizing.Value) (x float64, known bool) {
+	var buffer [maxTextNumbers]float64
+	numbers, known := n.texts.read(cells[n.Field].Text, buffer[:0])
+	if !known {
+		return 0, false
+	}
+	return numbers[n.Number], true
+}
+
+// write replaces the number in the text of a row. Texts of another form remain.
+func (n *textInput) write(cells []sizing.Value, x float64) {
+	var buffer [maxTextNumbers]float64
+	numbers, ok := n.texts.read(cells[n.Field].Text, buffer[:0])
+	if !ok {
+		return
+	}
+	numbers[n.Number] = x
+	var text strings.Builder
+	for k, number := range numbers {
+		text.WriteString(n.texts.Between[k])
+		text.WriteString(strconv.FormatFloat(number, 'f', -1, 64))
+	}
+	text.WriteString(n.texts.Between[len(numbers)])
+	cells[n.Field].Text = text.String()
+}
+
+func (n *textInput) describe(schema *sizing.Schema) string {
+	name := schema.Fields[n.Field].Name
+	if n.texts.count() == 1 {
+		return name
+	}
+	return fmt.Sprintf("number %d in %s", n.Number+1, name)
+}
+
+// linkTexts connects the inputs of the decoded trends with their columns, and reports whether they fit.
+func (m *models) linkTexts() bool {
+	for k := range m.ValueTrends.Trends {
+		if !m.ValueTrends.Trends[k].Peaks.linkTexts(m.Enc) {
+			return false
+		}
+	}
+	return m.PeakTrend.linkTexts(m.Enc)
+}
+
+func (t *trend) linkTexts(e *encoder) bool {
+	for k := range t.Texts {
+		n := &t.Texts[k]
+		if n.Field < 0 || n.Field >= len(e.Columns) {
+			return false
+		}
+		if n.texts = &e.Columns[n.Field].Numbers; n.Number < 0 || n.Number >= n.texts.count() {
+			return false
+		}
+	}
+	return true
 }

@@ -2,6 +2,7 @@ package taskmodel
 
 import (
 	"math"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -34,6 +35,34 @@ func TestNumbersOfATextAreRead(t *testing.T) {
 		_, ok := n.read(other, nil)
 		assert.False(t, ok, other)
 	}
+}
+
+func TestNumberOfATextIsReplaced(t *testing.T) {
+	texts := textNumbers{Between: splitNumbers("s3://in/day-3/rows=1253.5.csv")}
+	rows := textInput{Field: 1, Number: 2, texts: &texts}
+	for text, want := range map[string]string{
+		"s3://in/day-07/rows=12.csv": "s3://in/day-7/rows=0.25.csv",
+		"another":                    "another",
+	} {
+		cells := []sizing.Value{{}, {Kind: sizing.Category, Text: text}}
+		rows.write(cells, 0.25)
+		assert.Equal(t, want, cells[1].Text)
+		x, known := rows.read(cells)
+		assert.Equal(t, want != text, known, text)
+		if known {
+			assert.InDelta(t, 0.25, x, 0)
+		}
+	}
+}
+
+func TestNumbersOfATextHaveAUnit(t *testing.T) {
+	schema := &sizing.Schema{Fields: []sizing.Field{{Name: "size", Kind: sizing.Category}}}
+	var rows [][]sizing.Value
+	for i := range 30 {
+		rows = append(rows, []sizing.Value{{Kind: sizing.Category, Text: "load of 0." + strconv.Itoa(10+i)}})
+	}
+	c := &newEncoder(schema, rows, make([]float64, len(rows))).Columns[0]
+	assert.InDelta(t, math.Log(2), c.Numbers.logOf(0, .2)-c.Numbers.logOf(0, .1), .01, "the logarithm must show the ratio of small numbers")
 }
 
 func TestTextNumbersAreColumns(t *testing.T) {

@@ -16,8 +16,9 @@ import (
 //	linear       peak = a + Σ b·x, with relative errors
 //
 // Neither trees nor the ridge regression can extrapolate: trees are constant outside the data, and
-// the ridge regression mixes x with log x. An input of the trend is a number of the schema or an encoded
-// pair of dates or numbers. The index of a number is that of its field; the k-th pair has the index ^k.
+// the ridge regression mixes x with log x. An input of the trend is a number of the schema, an encoded pair of dates or numbers,
+// or a number in a text. The index of a number is that of its field. The k-th pair has the index ^k, and the k-th number in a
+// text ^(len(Pairs)+k).
 type trend struct {
 	Ranges []interval `cbor:"Seen"`       // ranges of the fields, by index in the schema
 	Slopes []slope    `cbor:",omitempty"` // of the inputs with a reliable slope; none: the data support no trend
@@ -31,13 +32,19 @@ type trend struct {
 
 	Pairs []inputPair `cbor:",omitempty"` // the pairs of encoder.Pairs
 
-	Units []float64 `cbor:",omitempty"` // log offsets by input: first those of Pairs, then those of Ranges; see logOffsetOf
+	Texts []textInput `cbor:",omitempty"`
+
+	Units []float64 `cbor:",omitempty"` // log offsets by input, in ascending order of the indices; see logOffsetOf
+
+	// Negative lists the fields whose numbers were never positive at the last fit. Their inputs are the magnitudes, because a peak
+	// grows with the distance from zero.
+	Negative []int `cbor:",omitempty"`
 
 	Remote []remoteNumber `cbor:"RemoteRuns,omitempty"` // in few rows, far above the ranges
 
 	EarlierRemote []earlierRemote `cbor:"Remote,omitempty"` // only set while a blob of an earlier release is decoded
 
-	// Refuted lists the fields in which a run since the last fit had a very large number, although its peak was usual; see
+	// Refuted lists the inputs in which a run since the last fit had a very large number, although its peak was usual; see
 	// refute.
 	Refuted []int `cbor:",omitempty"`
 }
@@ -78,9 +85,9 @@ const (
 // numbers later, r is nil.
 func (t *trend) observe(cells []sizing.Value, r *row) {
 	for len(t.Ranges) < len(cells) {
-		t.Ranges = append(t.Ranges, interval{Low: math.Inf(1), High: math.Inf(-1)})
+		t.Ranges = append(t.Ranges, noInterval)
 	}
-	for j := -len(t.Pairs); j < len(cells); j++ {
+	for j := t.firstInput(); j < len(cells); j++ {
 		if x, known := t.value(j, cells); known && (r == nil || !t.addRemote(j, x, r)) {
 			t.rangeOf(j).include(x)
 		}
@@ -168,7 +175,8 @@ func (t *trend) fit(rows []row, y []float64) {
 	}
 	best := math.Inf(1)
 	for _, linear := range []bool{false, true} {
-		line := trend{Ranges: t.Ranges, Pairs: t.Pairs, Units: t.Units, Linear: linear}
+		line := *t
+		line.Slopes, line.Linear = nil, linear
 		if squares, ok := line.eliminate(fields, rows, y); ok && squares < best {
 			best = squares
 			t.Slopes, t.Base, t.Linear = line.Slopes, line.Base, linear
@@ -192,7 +200,7 @@ type candidate struct {
 func (t *trend) candidates(rows []row, y []float64) []candidate {
 	var found []candidate
 	x := make([]float64, len(rows))
-	for j := -len(t.Pairs); j < len(t.Ranges); j++ {
+	for j := t.firstInput(); j < len(t.Ranges); j++ {
 		s := t.rangeOf(j)
 		s.Share = 0
 		if s.Low >= s.High {

@@ -21,9 +21,20 @@ const (
 	multipleShare  = 1 - 1e-6 // for two numbers, which are then multiples of each other, except for rounding
 )
 
-func (t *trend) addPairs(pairs [][2]int) {
-	for _, pair := range pairs {
-		t.Pairs = append(t.Pairs, inputPair{From: pair[0], To: pair[1], Range: interval{Low: math.Inf(1), High: math.Inf(-1)}})
+func (t *trend) addInputs(e *encoder) {
+	for _, pair := range e.Pairs {
+		t.Pairs = append(t.Pairs, inputPair{From: pair[0], To: pair[1], Range: noInterval})
+	}
+	for j := range e.Columns {
+		c := &e.Columns[j]
+		for k := range c.Numbers.count() {
+			if c.Kind == sizing.Category {
+				t.Texts = append(t.Texts, textInput{Field: j, Number: k, Range: noInterval, texts: &c.Numbers})
+			}
+		}
+		if c.IsNegative {
+			t.Negative = append(t.Negative, j)
+		}
 	}
 }
 
@@ -65,81 +76,55 @@ func (p *inputPair) keepDifference(before, moved []sizing.Value) {
 	}
 }
 
-// rangeOf returns the range of the number with index j in the schema or, if j is negative, of pair ^j.
+// firstInput returns the smallest index of an input; see trend.
+func (t *trend) firstInput() int { return -len(t.Pairs) - len(t.Texts) }
+
+func (t *trend) isPair(j int) bool { return j < 0 && ^j < len(t.Pairs) }
+
+func (t *trend) isInText(j int) bool { return ^j >= len(t.Pairs) }
+
+func (t *trend) inText(j int) *textInput { return &t.Texts[^j-len(t.Pairs)] }
+
 func (t *trend) rangeOf(j int) *interval {
-	if j < 0 {
+	switch {
+	case t.isInText(j):
+		return &t.inText(j).Range
+	case t.isPair(j):
 		return &t.Pairs[^j].Range
 	}
 	return &t.Ranges[j]
 }
 
-// logOffsetOf returns the number that the logarithm of an input adds to a value, so that the logarithm of 0 exists: 1 for
-// counts. If small magnitudes of the input are not far above 1, such as sizes in GB, it is less, because an offset of 1 would hide the
-// ratios of such values; see unitOf. Before the first fit, and in models of earlier releases, it is 1.
-func (t *trend) logOffsetOf(j int) float64 {
-	if i := j + len(t.Pairs); i < len(t.Units) {
-		return t.Units[i]
+func (t *trend) value(j int, cells []sizing.Value) (x float64, known bool) {
+	switch {
+	case t.isInText(j):
+		return t.inText(j).read(cells)
+	case t.isPair(j):
+		return t.Pairs[^j].difference(cells)
+	}
+	return t.signOf(j) * cells[j].Num, cells[j].Kind == sizing.Number
+}
+
+func (t *trend) setValue(j int, cells []sizing.Value, x float64) {
+	switch {
+	case t.isInText(j):
+		t.inText(j).write(cells, x)
+	case t.isPair(j):
+		cells[t.Pairs[^j].To].Num = cells[t.Pairs[^j].From].Num + x
+	default:
+		cells[j].Num = t.signOf(j) * x
+	}
+}
+
+// signOf returns -1 if the value of an input is the magnitude of a number that was never positive.
+func (t *trend) signOf(j int) float64 {
+	if slices.Contains(t.Negative, j) {
+		return -1
 	}
 	return 1
 }
 
-// logOffsetQuantile is the quantile of the magnitudes above 0 that is a small number of an input. A few values that are almost 0,
-// such as rounding errors, must not be the small number.
-const logOffsetQuantile = 0.1
-
-func (t *trend) setLogOffsets(rows []row) {
-	t.Units = nil
-	var numbers []float64
-	for j := -len(t.Pairs); j < len(t.Ranges); j++ {
-		numbers = numbers[:0]
-		for i := range rows {
-			if v, known := t.value(j, rows[i].Cells); known {
-				numbers = append(numbers, v)
-			}
-		}
-		if offset := unitOf(numbers); offset < 1 {
-			for len(t.Units) <= j+len(t.Pairs) {
-				t.Units = append(t.Units, 1)
-			}
-			t.Units[j+len(t.Pairs)] = offset
-		}
-	}
-}
-
-// unitOf returns the unit of the numbers of an input in a logarithm, log(1 + number/unit). It is at most 1. The numbers are far above 1
-// in this unit, so that the result is nearly the logarithm of the number: a line of log(1 + x) cannot follow a peak that is
-// proportional to sizes from 0.5 to 60 GB. If some numbers are 0 or signs differ, the unit is only a small number of the input, or 1
-// for counts, because a peak is no power of such numbers. unitOf overwrites the numbers.
-func unitOf(numbers []float64) float64 {
-	reachesZero, areIntegers := false, true
-	sign := 0.0 // of the first number
-	magnitudes := numbers[:0]
-	for i, x := range numbers {
-		if i == 0 {
-			sign = math.Copysign(1, x)
-		}
-		reachesZero, areIntegers = reachesZero || x*sign <= 0, areIntegers && x == math.Trunc(x)
-		if x != 0 {
-			magnitudes = append(magnitudes, math.Abs(x))
-		}
-	}
-	if len(magnitudes) == 0 || reachesZero && areIntegers {
-		return 1
-	}
-	slices.Sort(magnitudes)
-	small := magnitudes[int(logOffsetQuantile*float64(len(magnitudes)))]
-	if reachesZero {
-		return min(1, small)
-	}
-	return min(1, small/bayes.UnitsPerSize)
-}
-
-func (t *trend) value(j int, cells []sizing.Value) (x float64, known bool) {
-	if j < 0 {
-		return t.Pairs[^j].difference(cells)
-	}
-	return cells[j].Num, cells[j].Kind == sizing.Number
-}
+var noInterval = interval{Low: math.Inf(1), High: math.Inf(-1)}
 
 func (s *interval) include(x float64) {
 	s.Low, s.High, s.Rows = min(s.Low, x), max(s.High, x), s.Rows+1
@@ -236,7 +221,7 @@ func (t *trend) rowsWith(j int, rows []row, y []float64) (with []row, logs []flo
 func (t *trend) dropDuplicates(found []candidate, rows []row) []candidate {
 	var numbers [][]float64
 	found = slices.DeleteFunc(found, func(c candidate) bool {
-		if c.input < 0 || len(numbers) == maxTrendInputs {
+		if t.isPair(c.input) || len(numbers) == maxTrendInputs {
 			return false
 		}
 		x := make([]float64, len(rows))
@@ -260,7 +245,7 @@ func (t *trend) dropDuplicates(found []candidate, rows []row) []candidate {
 	x := make([]float64, len(rows))
 	distinct := found[:0]
 	for _, c := range found {
-		if c.input < 0 {
+		if t.isPair(c.input) {
 			pair := &t.Pairs[^c.input]
 			from, to := rootOf(pair.From), rootOf(pair.To)
 			t.logInputs(c.input, rows, x)

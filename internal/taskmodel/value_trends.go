@@ -148,7 +148,7 @@ func (m *models) newValueTrends(split *valueSplit, rows []row) valueTrends {
 			own, y = append(own, rows[i]), append(y, math.Log(rows[i].Peak))
 		}
 		v := valueTrend{Value: value, Peaks: trend{Units: m.PeakTrend.Units}}
-		v.Peaks.addPairs(m.Enc.Pairs)
+		v.Peaks.addInputs(m.Enc)
 		for i := range own {
 			v.Peaks.observe(own[i].Cells, nil)
 		}

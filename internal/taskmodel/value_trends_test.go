@@ -56,6 +56,8 @@ func TestRangeAndTrendOfANumberDependOnACategory(t *testing.T) {
 				assert.Greater(t, ratio, .85, about...)
 				assert.Less(t, ratio, 2.0, about...)
 				assert.Positive(t, k.model.Extrapolated(withMethod(cells, "spectral")), about...)
+				q := question(withMethod(cells, "spectral"))
+				assert.Equal(t, k.model.Size(q).Reason, reopened(t, k.model).Size(q).Reason)
 			}
 			for method, cells := range largest {
 				s := sizeUncapped(k, withMethod(cells, method))

@@ -29,7 +29,7 @@ func (m *Model) winsorise(rows []row) []row {
 	usual := m.usualNumbers(rows, lowest)
 	for i := range rows {
 		r := &rows[i]
-		if !(r.Residual < lowest) || usual.isBelow(r.Cells) { // NaN, no prediction, is not below
+		if !(r.Residual < lowest) || usual.isBelow(r.Cells, &m.Models.PeakTrend) { // NaN, no prediction, is not below
 			continue
 		}
 		m.Models.predict(padCells(r.Cells, len(m.Models.Enc.Columns)), &p, b)
@@ -44,19 +44,19 @@ func (m *Model) winsorise(rows []row) []row {
 	return rows
 }
 
-// usualNumbers are, by index in the schema, the largest numbers of the inputs of the trend in rows that are no low outliers. The
-// models only extrapolate to a larger number, so a low peak there is an error of the models.
+// usualNumbers are, by input of the trend, the largest numbers in rows that are no low outliers. The models only extrapolate to
+// a larger number, so a low peak there is an error of the models.
 type usualNumbers map[int]float64
 
 func (m *Model) usualNumbers(rows []row, lowest float64) usualNumbers {
-	largest := usualNumbers{}
-	for _, s := range m.Models.PeakTrend.Slopes {
-		if s.Field < 0 {
-			continue // a difference of two features
+	largest, t := usualNumbers{}, &m.Models.PeakTrend
+	for _, s := range t.Slopes {
+		if t.isPair(s.Field) {
+			continue
 		}
 		largest[s.Field] = math.Inf(-1)
 		for i := range rows {
-			if v := numberOf(rows[i].Cells, s.Field); !(rows[i].Residual < lowest) && v > largest[s.Field] {
+			if v := t.numberOf(rows[i].Cells, s.Field); !(rows[i].Residual < lowest) && v > largest[s.Field] {
 				largest[s.Field] = v
 			}
 		}
@@ -64,21 +64,27 @@ func (m *Model) usualNumbers(rows []row, lowest float64) usualNumbers {
 	return largest
 }
 
-func (u usualNumbers) isBelow(cells []sizing.Value) bool {
+func (u usualNumbers) isBelow(cells []sizing.Value, t *trend) bool {
 	for j, largest := range u {
-		if numberOf(cells, j) > largest {
+		if t.numberOf(cells, j) > largest {
 			return true
 		}
 	}
 	return false
 }
 
-// numberOf returns NaN if feature j is missing or no number.
-func numberOf(cells []sizing.Value, j int) float64 {
-	if j >= len(cells) || cells[j].Kind != sizing.Number {
-		return math.NaN()
+// numberOf returns NaN if a row, which may be older than the schema, lacks input j.
+func (t *trend) numberOf(cells []sizing.Value, j int) float64 {
+	field := j
+	if t.isInText(j) {
+		field = t.inText(j).Field
 	}
-	return cells[j].Num
+	if field < len(cells) {
+		if x, known := t.value(j, cells); known {
+			return x
+		}
+	}
+	return math.NaN()
 }
 
 // winsorise raises the peak of r, a low outlier, to `threshold` in bytes, and reduces its weight. `lowest` is the (negative)
