@@ -23,8 +23,8 @@ const (
 	maxStepRows    = 2000 // newest rows in which a step is searched; with more, a fit takes longer
 	minStepRows    = 3    // smallest number of rows on each side of a step
 	minSlopeRows   = 5    // the same for different slopes of the log peak on the two sides
-	minStepSize    = 0.25 // smallest step of the log peak; smaller ones cost little until the trees find them
-	minStepShare   = 0.2  // share of the squared errors that a step must explain
+	minStepSize    = 0.4  // smallest step of the log peak; smaller ones cost little until the trees find them
+	minStepShare   = 0.3  // share of the squared errors that a step must explain
 	stepProb       = 1e-6 // p-value below which there is a step; low, because all positions in all numbers are tested
 	stepNeighbours = 8    // largest number of rows on each side that are compared with those on the other side
 	minAbruptShare = 0.7  // share of the step by which these rows must differ
