@@ -1,10 +1,8 @@
 package taskmodel
 
 import (
-	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/loadaware/loadaware/internal/ml/experts"
 	"github.com/loadaware/loadaware/internal/sizing"
@@ -22,6 +20,7 @@ import (
 type extrapolation struct {
 	outside       []int   // inputs that a reason names, by index (see trend): relevant and farther outside than outsideFactor, or implausible
 	noRisk        bool    // an input is, or several inputs together are, so far outside that no probability is stated
+	isJoint       bool    // the inputs are outside their ranges together; see trend.jointExcess
 	unknownRise   float64 // rise of the log peak in proportion to the relevant input that is farthest outside its range, with a margin; 0: none
 	unshownRise   float64 // the same for large numbers without a slope whose range is too narrow to show their effect (isTooNarrow); 0 if the trend rises or remote numbers are larger
 	trendRises    bool    // the trend predicts a higher peak than at the edge of the range
@@ -34,7 +33,7 @@ type extrapolation struct {
 	isCorrected   bool    // extrapolate corrected the prediction
 	edgeAmount    float64 // answer at the edge of the range, in bytes; 0: unknown
 	isRaised      bool    // the amount was raised to a minimum; see raiseToEdge and raiseToRemote
-	aboveRange    int     // number of relevant inputs above their range that have a slope
+	aboveRange    int     // number of relevant inputs above their range that have a slope; at least 2 if isJoint
 	jointDistance float64 // sum of the distances of the relevant inputs above their range that have a slope or are farther above it than outsideFactor, except inputs with many remote numbers near the value (hasManyRemoteNear)
 	jointMargin   float64 // log margin for several inputs above their range at once
 	runTimeRise   float64 // by how much the trend raises the log run time above that at the edge of the range
@@ -77,7 +76,8 @@ func (m *models) extrapolate(cells []sizing.Value, p *experts.Point, b *buffers)
 // raiseAlongTrend raises p along the trend from `edge`, the prediction for the row b.atEdge. `most` is the largest allowed log
 // peak.
 func (m *models) raiseAlongTrend(cells []sizing.Value, p, edge *experts.Point, most float64, b *buffers) {
-	c := m.PeakTrend.change(cells, b.atEdge)
+	t := m.trendOf(cells)
+	c := t.change(cells, b.atEdge)
 	b.extrapolation.isTooSteep = c.isTooFar
 	rise := max(0, c.total)
 	b.extrapolation.trendRises = rise > 0
@@ -86,18 +86,21 @@ func (m *models) raiseAlongTrend(cells []sizing.Value, p, edge *experts.Point, m
 	} else {
 		capLevels(p, m.High) // no trend supports more than the largest peak
 	}
-	convex := rise * max(1, m.PeakTrend.ConvexSlope)
+	convex := rise * max(1, t.ConvexSlope)
 	if b.extrapolation.aboveRange > 1 {
 		// The joint effect of several inputs above their ranges was never observed.
 		b.extrapolation.jointMargin = jointMarginRate * float64(b.extrapolation.aboveRange-1) * convex
 	}
 	raised := convex*(1+c.margin) + b.extrapolation.jointMargin
-	raiseLevels(p, edge, raised, c.isBounded || b.extrapolation.noRisk && (rise > 0 || m.hasAllSlopes(&b.extrapolation)))
+	raiseLevels(p, edge, raised, c.isBounded || b.extrapolation.noRisk && (rise > 0 || t.hasAllSlopes(&b.extrapolation)))
+	if b.extrapolation.isJoint && !p.Imputed {
+		m.raiseToLine(cells, p, edge, rise, b)
+	}
 }
 
 // findOutside reports whether extrapolate must correct the prediction for cells.
 func (m *models) findOutside(cells []sizing.Value, found *extrapolation) (outside bool) {
-	t := &m.PeakTrend
+	t := m.trendOf(cells)
 	for j := t.firstInput(); j < len(cells); j++ {
 		distance := t.distanceFrom(minKnownRows, j, cells)
 		if distance == 0 {
@@ -133,8 +136,9 @@ func (m *models) findOutside(cells []sizing.Value, found *extrapolation) (outsid
 			}
 		}
 	}
+	t.findJoint(cells, found)
 	found.noRisk = found.noRisk || found.jointDistance > math.Log(noRiskFactor)
-	return outside
+	return outside || found.isJoint
 }
 
 func (t *trend) isFarAbove(j int, cells []sizing.Value) bool {
@@ -175,9 +179,9 @@ func capLevels(p *experts.Point, limit float64) (bounded bool) {
 	return bounded
 }
 
-func (m *models) hasAllSlopes(found *extrapolation) bool {
+func (t *trend) hasAllSlopes(found *extrapolation) bool {
 	for _, j := range found.outside {
-		if m.PeakTrend.slopeOf(j) == nil {
+		if t.slopeOf(j) == nil {
 			return false
 		}
 	}
@@ -197,7 +201,7 @@ func raiseLevels(p, edge *experts.Point, rise float64, exact bool) {
 // clampToRange appends `cells` to dst, with each input outside its range moved to the nearer edge. Ranges that cover fewer
 // than minRows rows do not count.
 func (m *models) clampToRange(minRows int, cells, dst []sizing.Value) []sizing.Value {
-	t := &m.PeakTrend
+	t := m.trendOf(cells)
 	dst = append(dst, cells...)
 	for j := t.firstInput(); j < len(cells); j++ {
 		if !t.isPair(j) && t.distanceFrom(minRows, j, cells) != 0 {
@@ -212,6 +216,7 @@ func (m *models) clampToRange(minRows int, cells, dst []sizing.Value) []sizing.V
 			pair.moveToRange(dst)
 		}
 	}
+	t.moveToHighest(dst)
 	return dst
 }
 
@@ -234,88 +239,20 @@ func (m *models) nearestKnown(b *buffers, dst []sizing.Value) []sizing.Value {
 // extrapolation, or the forecast from remote numbers. It is zero if all inputs of the trend are within their range, or if no
 // trend rises and there is no such forecast.
 func (m *Model) Extrapolated(f sizing.Features) sizing.Bytes {
-	if m.Models == nil || len(m.Models.PeakTrend.Slopes) == 0 {
+	if m.Models == nil {
 		return 0
 	}
 	b := bufferPool.Get().(*buffers)
 	defer bufferPool.Put(b)
 	b.cells = m.cells(f, b.cells)
-	for _, s := range m.Models.PeakTrend.Slopes {
-		if m.Models.PeakTrend.distance(s.Field, b.cells) != 0 {
-			var p experts.Point
-			m.Models.predict(b.cells, &p, b)
-			if b.extrapolation.riseFactor == 0 && !b.extrapolation.remote.isKnown() {
-				return 0
-			}
-			return sizing.Bytes(min(math.Exp(p.Level[experts.LineTrees]), sizing.MaxBytes))
-		}
+	t := m.Models.trendOf(b.cells)
+	if t.jointExcess(b.cells) == 0 && !slices.ContainsFunc(t.Slopes, func(s slope) bool { return t.distance(s.Field, b.cells) != 0 }) {
+		return 0
 	}
-	return 0
-}
-
-// describeExtrapolation appends a description of the inputs outside their ranges, if there are any. `amount` is the experts'
-// amount, before the guard and the bounds.
-func (m *Model) describeExtrapolation(text *strings.Builder, amount float64, b *buffers) {
-	if len(b.extrapolation.outside) == 0 {
-		return
+	var p experts.Point
+	m.Models.predict(b.cells, &p, b)
+	if b.extrapolation.riseFactor == 0 && !b.extrapolation.remote.isKnown() {
+		return 0
 	}
-	text.WriteString("; outside the known range: ")
-	const maxNamed = 3
-	for i, j := range b.extrapolation.outside {
-		if i == maxNamed {
-			fmt.Fprintf(text, " and %d more", len(b.extrapolation.outside)-maxNamed)
-			break
-		}
-		if i > 0 {
-			text.WriteString(", ")
-		}
-		m.describeInput(text, j, b.cells)
-	}
-	if b.extrapolation.implausible {
-		text.WriteString(", too far to extrapolate and treated as missing")
-	}
-	switch ratio := amount / b.extrapolation.edgeAmount; {
-	case b.extrapolation.remote.isKnown() && b.extrapolation.isRaised:
-		text.WriteString(", raised to the peaks of the few runs with such inputs")
-	case b.extrapolation.edgeAmount == 0:
-	case b.extrapolation.riseFactor > 0 && ratio > 1:
-		fmt.Fprintf(text, ", extrapolated to %s times the amount at the edge of the range", sizing.FormatFactor(ratio))
-	case b.extrapolation.isRaised:
-		text.WriteString(", raised to the amount at the edge of the range")
-	}
-	if b.extrapolation.capped > 0 {
-		fmt.Fprintf(text, ", limited to %s", sizing.Bytes(b.extrapolation.capped).Approx())
-	}
-	if b.extrapolation.noRisk {
-		text.WriteString(", so no risk can be stated")
-	}
-}
-
-// describeInput appends the name, the value and the range of input j. It writes the magnitudes of a difference that is never
-// positive.
-func (m *Model) describeInput(text *strings.Builder, j int, cells []sizing.Value) {
-	t := &m.Models.PeakTrend
-	x, _ := t.value(j, cells)
-	low, high, highest := t.rangeOf(j).Low, t.rangeOf(j).High, t.rangeWithRemote(j).High
-	var name string
-	switch {
-	case t.isInText(j):
-		name = t.inText(j).describe(&m.Schema)
-	case j >= 0:
-		name = m.Schema.Fields[j].Name
-		if t.signOf(j) < 0 {
-			x, low, high, highest = -x, -high, -low, -highest
-		}
-	default:
-		pair := &t.Pairs[^j]
-		name = m.Schema.Fields[pair.To].Name + "-" + m.Schema.Fields[pair.From].Name
-		if max(x, high) <= 0 {
-			x, low, high = -x, -high, -low
-		}
-	}
-	fmt.Fprintf(text, "%s %s (%s … %s", name, sizing.FormatNumber(x), sizing.FormatNumber(low), sizing.FormatNumber(high))
-	if t.rangeWithRemote(j).High > t.rangeOf(j).High {
-		fmt.Fprintf(text, " and, in few runs, up to %s", sizing.FormatNumber(highest))
-	}
-	text.WriteString(")")
+	return sizing.Bytes(min(math.Exp(p.Level[experts.LineTrees]), sizing.MaxBytes))
 }

@@ -17,7 +17,8 @@ type runTimeTrend struct {
 	ConvexSlope float64
 }
 
-func (m *models) fitRunTime(rows []row) {
+// fitRunTime fits the trend of the run times on rows from which the ranges of t come.
+func (t *trend) fitRunTime(rows []row) runTimeTrend {
 	timed := make([]row, 0, len(rows))
 	var y []float64
 	for _, r := range rows {
@@ -26,16 +27,23 @@ func (m *models) fitRunTime(rows []row) {
 			timed, y = append(timed, r), append(y, math.Log(r.Peak))
 		}
 	}
-	// t.fit overwrites interval.Share, the share of the variance of the peak that an input explains, so t gets copies.
-	t := m.PeakTrend
-	t.Ranges, t.Pairs, t.Texts = slices.Clone(t.Ranges), slices.Clone(t.Pairs), slices.Clone(t.Texts)
-	t.fit(timed, y)
-	m.RunTimeTrend = runTimeTrend{t.Slopes, t.Base, t.Linear, t.ConvexSlope}
+	// fit overwrites interval.Share, the share of the variance of the peak that an input explains, so it gets copies.
+	f := *t
+	f.Ranges, f.Pairs, f.Texts = slices.Clone(t.Ranges), slices.Clone(t.Pairs), slices.Clone(t.Texts)
+	f.fit(timed, y)
+	return runTimeTrend{f.Slopes, f.Base, f.Linear, f.ConvexSlope}
 }
 
-func (m *models) runTimeTrend() trend {
-	t, f := m.PeakTrend, &m.RunTimeTrend
-	t.Slopes, t.Base, t.Linear = f.Slopes, f.Base, f.Linear
+func (m *models) runTimeTrendOf(cells []sizing.Value) trend {
+	if v := m.valueTrendOf(cells); v != nil {
+		return v.Peaks.with(&v.RunTime)
+	}
+	return m.PeakTrend.with(&m.RunTimeTrend)
+}
+
+// with returns a copy of a trend of the peaks with the slopes of a run-time trend.
+func (t trend) with(f *runTimeTrend) trend {
+	t.Slopes, t.Base, t.Linear, t.ConvexSlope = f.Slopes, f.Base, f.Linear, f.ConvexSlope
 	return t
 }
 
@@ -49,7 +57,7 @@ func (m *models) extrapolateRunTime(cells, atEdge []sizing.Value, p, edge *exper
 		found.runTimeMargin, p.Duration = f.secondsMargin, max(0, min(f.seconds, maxLogSeconds))
 		return
 	}
-	t := m.runTimeTrend()
+	t := m.runTimeTrendOf(cells)
 	c := t.change(cells, atEdge)
 	rise := c.total
 	if rise > 0 {
@@ -57,7 +65,7 @@ func (m *models) extrapolateRunTime(cells, atEdge []sizing.Value, p, edge *exper
 		if longest := m.PeakTrend.longestRemote(); longest > 0 && found.mostAmount > 0 {
 			most = min(most, max(0, longest+math.Log(noRiskFactor)-edge.Duration))
 		}
-		rise = min(rise*max(1, m.RunTimeTrend.ConvexSlope), most)
+		rise = min(rise*max(1, t.ConvexSlope), most)
 		found.runTimeRise, found.runTimeMargin = rise, rise*c.margin
 	}
 	p.Duration = max(0, edge.Duration+rise)

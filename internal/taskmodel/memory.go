@@ -57,8 +57,12 @@ func averageBytes(a *bayes.Average) int64 {
 	return size
 }
 
+func (t *trend) bytes() int64 {
+	return sliceBytes(t.Ranges) + sliceBytes(t.Texts) + sliceBytes(t.Units) + sliceBytes(t.Remote) + sliceBytes(t.Slopes)
+}
+
 func (m *models) bytes() int64 {
-	size := int64(unsafe.Sizeof(*m)) + m.Recent.MemoryBytes() + sliceBytes(m.PeakTrend.Ranges) + sliceBytes(m.PeakTrend.Texts) + sliceBytes(m.PeakTrend.Units) + sliceBytes(m.PeakTrend.Remote) + sliceBytes(m.PeakTrend.Slopes) + sliceBytes(m.RunTimeTrend.Slopes)
+	size := int64(unsafe.Sizeof(*m)) + m.Recent.MemoryBytes() + m.PeakTrend.bytes() + sliceBytes(m.RunTimeTrend.Slopes) + m.ValueTrends.bytes()
 	size += m.Groups.bytes() + sliceBytes(m.RecurringColumns)
 	if m.Recurring != nil {
 		size += m.Recurring.bytes()

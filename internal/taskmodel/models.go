@@ -51,6 +51,8 @@ type models struct {
 
 	RunTimeTrend runTimeTrend `cbor:",omitzero"` // extrapolates the run time; earlier releases do not store it
 
+	ValueTrends valueTrends `cbor:",omitzero"` // replace PeakTrend and RunTimeTrend for some rows, see trendOf; earlier releases ignore them
+
 	// RecurringColumns selects the columns whose values recur; nil: all, none, or too few rows (see findRecurring).
 	// Recurring holds the groups of rows with the same values of these columns.
 	RecurringColumns []bool  `cbor:",omitempty"`
@@ -138,6 +140,7 @@ func fitModels(schema *sizing.Schema, rows []row, prev *models, trees TreeParams
 	m.summariseCores(rows)
 	m.Enc = newEncoder(schema, cells, y)
 	m.fitTrend(rows, y)
+	m.fitValueTrends(rows)
 	if prev != nil {
 		m.Stack, m.Base, m.Drift, m.Trend = prev.Stack, prev.Base, prev.Drift, prev.Trend
 	}
@@ -167,6 +170,7 @@ func fitModels(schema *sizing.Schema, rows []row, prev *models, trees TreeParams
 	if err != nil {
 		return nil, err
 	}
+	m.fitRunTimeErrors(rows)
 	m.fitCycles(rows)
 	if m.Restart, err = m.fitRestart(rows, y, prev); err != nil {
 		return nil, err
@@ -175,6 +179,9 @@ func fitModels(schema *sizing.Schema, rows []row, prev *models, trees TreeParams
 		return nil, err
 	}
 	m.PeakTrend.separateRemote(rows)
+	for i := range rows {
+		m.PeakTrend.observeHighest(rows[i].Cells)
+	}
 	return m, nil
 }
 
@@ -222,7 +229,7 @@ func (m *models) fitTrend(rows []row, y []float64) {
 	}
 	m.PeakTrend.setLogOffsets(rows)
 	m.PeakTrend.fit(rows, y)
-	m.fitRunTime(rows)
+	m.RunTimeTrend = m.PeakTrend.fitRunTime(rows)
 }
 
 // fitLine fits the ridge regressions and the offsets, and returns the rows as the trees need them. It processes the rows in
@@ -391,12 +398,12 @@ func (m *models) observe(r *row, b *buffers) {
 	}
 	switch {
 	case b.isCleaned && y <= m.High:
-		m.PeakTrend.observe(b.cleaned, remote) // like an isolated number, an implausible one must not widen the range
+		m.observeInputs(b.cleaned, remote) // like an isolated number, an implausible one must not widen the range
 		m.PeakTrend.refute(r.Cells)
 	case b.extrapolation.isTooSteep && y <= m.High+math.Log(outsideFactor):
 		// The row contradicts the trend. Within a wider range, the line would follow the trend until the next fit.
 	default:
-		m.PeakTrend.observe(r.Cells, remote)
+		m.observeInputs(r.Cells, remote)
 	}
 	if m.ridges != nil {
 		m.Low, m.High = min(m.Low, y), max(m.High, y)

@@ -139,7 +139,8 @@ func (m *Model) forecast(t *TrainingRow) (c forecast, known bool) {
 }
 
 func (m *models) largestRise(cells []sizing.Value) float64 {
-	t, largest := &m.PeakTrend, 0.0
+	t := m.trendOf(cells)
+	largest := t.jointExcess(cells)
 	for j := t.firstInput(); j < len(t.Ranges) && m.ridges != nil; j++ {
 		if distance := t.distance(j, cells); t.isRelevant(j, distance) && !t.isImplausible(j, cells, unknownPeak) {
 			largest = max(largest, distance)

@@ -152,7 +152,7 @@ func (m *models) lineTrees(cells []sizing.Value, b *buffers) float64 {
 
 // pointRunTime returns the point prediction as log1p of seconds. `line` is the encoded row, and g is its group or nil.
 func (m *models) pointRunTime(cells []sizing.Value, line []float64, g *group) float64 {
-	predicted := max(0, min(maxLogSeconds, m.lineRunTime(line)+m.RunTimeCycles.effect(cells)))
+	predicted := max(0, min(maxLogSeconds, m.lineRunTime(line)+m.runTimeError(cells)+m.RunTimeCycles.effect(cells)))
 	if g == nil {
 		return predicted
 	}

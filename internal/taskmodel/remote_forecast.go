@@ -50,7 +50,7 @@ func (m *models) forecastRemote(cells, nearest []sizing.Value) (largest remoteFo
 // forecastFrom returns the forecast from the remote numbers near an input of the row; number i is the nearest of them.
 // forecastFrom overwrites `nearest`.
 func (m *models) forecastFrom(i int, cells, nearest []sizing.Value) (f remoteForecast) {
-	t, runTime := &m.PeakTrend, m.runTimeTrend()
+	t, runTime := &m.PeakTrend, m.runTimeTrendOf(cells)
 	j := t.Remote[i].Input
 	x, _ := t.value(j, cells)
 	runs, timed, mean, squares := 0.0, 0.0, 0.0, 0.0

@@ -190,14 +190,23 @@ func (n *textInput) describe(schema *sizing.Schema) string {
 	return fmt.Sprintf("number %d in %s", n.Number+1, name)
 }
 
-// linkTexts connects the inputs of a decoded trend with their columns, and reports whether they fit.
+// linkTexts connects the inputs of the decoded trends with their columns, and reports whether they fit.
 func (m *models) linkTexts() bool {
-	for k := range m.PeakTrend.Texts {
-		n := &m.PeakTrend.Texts[k]
-		if n.Field < 0 || n.Field >= len(m.Enc.Columns) {
+	for k := range m.ValueTrends.Trends {
+		if !m.ValueTrends.Trends[k].Peaks.linkTexts(m.Enc) {
 			return false
 		}
-		if n.texts = &m.Enc.Columns[n.Field].Numbers; n.Number < 0 || n.Number >= n.texts.count() {
+	}
+	return m.PeakTrend.linkTexts(m.Enc)
+}
+
+func (t *trend) linkTexts(e *encoder) bool {
+	for k := range t.Texts {
+		n := &t.Texts[k]
+		if n.Field < 0 || n.Field >= len(e.Columns) {
+			return false
+		}
+		if n.texts = &e.Columns[n.Field].Numbers; n.Number < 0 || n.Number >= n.texts.count() {
 			return false
 		}
 	}

@@ -25,6 +25,9 @@ type trend struct {
 	Base   float64    `cbor:",omitzero"`  // a
 	Linear bool       `cbor:",omitzero"`  // the linear function is the better one
 
+	// Highest is the largest prediction for a learned row; 0: unknown, as in models of earlier releases. See jointExcess.
+	Highest float64 `cbor:",omitzero"`
+
 	ConvexSlope float64 `cbor:"Steeper,omitzero"` // see convexSlope; at most 1: not convex, 0: unknown
 
 	Pairs []inputPair `cbor:",omitempty"` // the pairs of encoder.Pairs
@@ -89,6 +92,7 @@ func (t *trend) observe(cells []sizing.Value, r *row) {
 			t.rangeOf(j).include(x)
 		}
 	}
+	t.observeHighest(cells)
 }
 
 // distance returns the distance of an input from its range as a difference of logarithms: negative below the range, zero
@@ -126,13 +130,21 @@ func (t *trend) isWide(j int, distance float64) bool {
 func (t *trend) predict(cells []sizing.Value) float64 {
 	sum := t.Base
 	for _, s := range t.Slopes {
-		x, known := t.value(s.Field, cells)
-		if !known {
-			r := t.rangeOf(s.Field)
-			x = (r.Low + r.High) / 2
-		}
-		sum += s.Slope * t.transform(s.Field, x)
+		sum += s.Slope * t.transform(s.Field, t.known(s.Field, cells))
 	}
+	return t.logOf(sum)
+}
+
+// known returns the value of an input or, if it is missing, the middle of its range.
+func (t *trend) known(j int, cells []sizing.Value) float64 {
+	if x, known := t.value(j, cells); known {
+		return x
+	}
+	r := t.rangeOf(j)
+	return (r.Low + r.High) / 2
+}
+
+func (t *trend) logOf(sum float64) float64 {
 	if t.Linear {
 		return math.Log(sum)
 	}
