@@ -43,7 +43,8 @@ func TestLargeInputsAfterAlmostEmptyOnes(t *testing.T) {
 }
 
 // The peak grows with the rows, which are at most 100 in the learned runs. Up to 90,000 rows a larger input never gets clearly
-// less than a smaller one. From about 1,000 times the largest known number on, the grant is the static request, and the reason
+// less than a smaller one; the margin changes where the lines of the cold-start rule end, at eleven times the largest known number.
+// From about 1,000 times the largest known number on, the grant is the static request, and the reason
 // does not call it a saving.
 func TestGrantDoesNotFallAsTheInputGrows(t *testing.T) {
 	for seed := range uint64(4) {
@@ -60,9 +61,9 @@ func TestGrantDoesNotFallAsTheInputGrows(t *testing.T) {
 			for _, rows := range []float64{50, 99, 101, 200, 500, 1000, 1100, 1200, 2000, 4900, 5000, 50_000, 90_000} {
 				q.Features = withRows(rows)
 				s := k.model.Size(q)
-				require.GreaterOrEqual(t, s.Limit, last.Times(.98), "%d runs, %v rows: %s", runs, rows, s.Reason)
+				require.GreaterOrEqual(t, s.Limit, last.Times(.92), "%d runs, %v rows: %s", runs, rows, s.Reason)
 				if rows > 1100 { // only the trend extrapolates so far, not the lines of the cold-start rule
-					require.Greater(t, s.Limit, bytes(.8*(.2+rows/100)), "%d runs, %v rows: %s", runs, rows, s.Reason)
+					require.Greater(t, s.Limit, bytes(.9*(.2+rows/100)), "%d runs, %v rows: %s", runs, rows, s.Reason)
 				}
 				last = s.Limit
 			}

@@ -34,7 +34,8 @@ const (
 	starvedDeviation = 4.0  // smallest mean of the log ratios of the pairs, in standard errors of this mean
 	starvedFill      = 0.9  // smallest peak/allocation of a starved run, divided by the fillQuantile of peak/allocation over all compared runs
 	fillQuantile     = 0.9
-	maxInputGap      = 0.2 // largest sum of the differences of the predicted log peaks and log run times of two runs with similar inputs
+	shareTolerance   = 0.05 // how far below starvation.Share the log of peak/allocation of a starved run may be
+	maxInputGap      = 0.2  // largest sum of the differences of the predicted log peaks and log run times of two runs with similar inputs
 )
 
 func (s *starvation) isKnown() bool { return s.Share > 0 }
@@ -66,6 +67,9 @@ func (m *Model) findStarvation(h *sizing.History, s *sampling) starvation {
 	larger := map[*comparedRun]bool{}
 	var drops, slowdowns, fills []float64
 	for i := range pairs {
+		if known.isKnown() && pairs[i].run.fill() < math.Log(known.Share)-shareTolerance {
+			continue // the limit was large enough, so the pair shows nothing about smaller limits
+		}
 		larger[pairs[i].larger] = true
 		drops, slowdowns = append(drops, pairs[i].drop), append(slowdowns, pairs[i].slowdown)
 	}

@@ -83,7 +83,7 @@ func TestSpillingProgramIsNotStarved(t *testing.T) {
 				assert.True(t, isRaised, "%s, share %g, seed %d: %v", name, share, seed, grants)
 				assert.Less(t, meanOf(times[120:]).Seconds(), 330.0, "%s, share %g, seed %d: %v", name, share, seed, grants)
 				assert.LessOrEqual(t, slices.Max(grants[120:]), 10.0, "%s, share %g, seed %d: %v", name, share, seed, grants)
-				assert.Contains(t, strings.Join(k.fit().Warnings, " "), "spills to disk")
+				assert.Contains(t, strings.Join(k.fit().Warnings, " "), "spills to disk", "%s, share %g, seed %d: %v", name, share, seed, grants)
 			}
 		}
 	}

@@ -1,6 +1,6 @@
 // Package bayes predicts a task's peak from its first rows by Bayesian model averaging
 // (Hoeting et al. 1999) over a few simple structures: a constant, a constant with a narrow
-// distribution, a line in each input, modes of the peak, and point models. A point model predicts
+// distribution, a line and an affine regression in each input, modes of the peak, and point models. A point model predicts
 // the peak and is fitted elsewhere.
 //
 //	rows ─▶ sufficient statistics ─▶ one Student's t per structure ─▶ Mixture
@@ -38,10 +38,11 @@ func (p *Prior) slope(input int) float64 {
 // Prior probabilities of the structures; the constant has the remaining probability. The priors matter for about the first
 // five rows.
 const (
-	lineShare  = 0.5  // of all lines together; 0 without inputs
-	modelShare = 0.15 // of all point models together
-	exactShare = 0.05 // of the narrow constant
-	modesShare = 0.1  // of the modes together; 0 if Predict leaves them out
+	lineShare   = 0.4  // of all lines together; 0 without inputs
+	affineShare = 0.1  // of all affine regressions together; 0 without inputs
+	modelShare  = 0.15 // of all point models together
+	exactShare  = 0.05 // of the narrow constant
+	modesShare  = 0.1  // of the modes together; 0 if Predict leaves them out
 
 	narrowDeviationRatio = 0.05 // prior deviation of the narrow constant, relative to Prior.Deviation
 )
@@ -54,6 +55,7 @@ type Average struct {
 	Constant float64   // log evidence of the constant
 	Exact    float64   // log evidence of the narrow constant, for tasks with almost identical peaks
 	Lines    []Line    // by input
+	Affines  []Affine  `cbor:",omitempty"` // by input; empty in averages stored before this field existed
 	Ranges   []Range   `cbor:",omitempty"` // by input; empty in averages stored before this field existed
 	Models   []Point   // by point model
 	Units    []float64 `cbor:",omitempty"` // by input, see SetUnit; 0: unknown
@@ -93,15 +95,15 @@ type Point struct {
 // second one for the last point model, with a predicted scale.
 const (
 	MaxStructures = 24
-	maxComponents = MaxStructures + maxModes + 2
+	maxComponents = MaxStructures + MaxStructures/2 + maxModes + 2
 )
 
 // Mixture is the predictive distribution of one row: a weighted mixture of Student's t
-// distributions. The first two components are the constant and the narrow constant. The
-// lines follow, then the modes, then the point models, and then the last point model a second time, with the predicted scale
-// of its residual.
+// distributions. The first two components are the constant and the narrow constant. The lines follow, then the affine
+// regressions, the modes, the point models, and the last point model a second time, with the predicted scale of its residual.
 type Mixture struct {
 	N       int                    // number of components
+	Affines span                   // components of the affine regressions, one for each line
 	Modes   span                   // components of the modes
 	Points  int                    // index of the first point model; all later components are point models
 	Scaled  bool                   // the last component is the last point model with a predicted scale
@@ -115,7 +117,7 @@ type Mixture struct {
 // peaks that the point models predict. scale is the predicted scale of the residual of the last point model, in log peak; 0:
 // unknown. The average must have learned at least one row.
 func (a *Average) Predict(inputs, levels []float64, scale float64, prior *Prior, mix *Mixture) {
-	mix.N, mix.Modes, mix.Scaled = 0, span{}, false
+	mix.N, mix.Affines, mix.Modes, mix.Scaled = 0, span{}, span{}, false
 	lines, models := min(len(inputs), MaxStructures/2), min(len(levels), MaxStructures/2-constants)
 	constant := 1.0 - modelShare - exactShare
 	modes := len(a.Modes.Modes) > 0 && (prior.NoFeatures || !a.inputsMatter())
@@ -123,7 +125,7 @@ func (a *Average) Predict(inputs, levels []float64, scale float64, prior *Prior,
 		constant -= modesShare
 	}
 	if lines > 0 {
-		constant -= lineShare
+		constant -= lineShare + affineShare
 	}
 	a.constant(prior.Deviation, prior.Rows, mix, math.Log(constant)+a.Constant)
 	a.constant(prior.Deviation*narrowDeviationRatio, prior.Rows, mix, math.Log(exactShare)+a.Exact)
@@ -137,12 +139,9 @@ func (a *Average) Predict(inputs, levels []float64, scale float64, prior *Prior,
 			a.constant(prior.Deviation, prior.Rows, mix, weight+evidence)
 			continue
 		}
-		nearest := inputs[i]
-		if i < len(a.Ranges) {
-			nearest = a.Ranges[i].clamp(nearest)
-		}
-		a.Lines[i].predict(inputs[i], nearest, prior, prior.slope(i), mix, weight+a.Lines[i].LogEvidence)
+		a.Lines[i].predict(inputs[i], a.nearest(i, inputs[i]), prior, prior.slope(i), mix, weight+a.Lines[i].LogEvidence)
 	}
+	a.predictAffines(inputs[:lines], prior, mix)
 	if modes {
 		a.Modes.predict(a, prior, mix, math.Log(modesShare)+a.Modes.LogEvidence)
 	}
@@ -184,6 +183,14 @@ func (a *Average) isFar(i int, x float64) bool {
 	r := &a.Ranges[i]
 	edge := max(r.High, -r.Low)
 	return edge > minLineReach && math.Abs(x)-edge > max(minLineReach, min(maxLineReach, r.High-r.Low))
+}
+
+// nearest returns the value nearest to x in the range of input i.
+func (a *Average) nearest(i int, x float64) float64 {
+	if i < len(a.Ranges) {
+		return a.Ranges[i].clamp(x)
+	}
+	return x
 }
 
 // hasLine reports whether the line of input i predicts from x. If not, the line predicts the same as the constant.
@@ -243,6 +250,9 @@ func (a *Average) Learn(inputs, levels []float64, scale, y float64, mix *Mixture
 		}
 		a.Lines = append(a.Lines, Line{LogEvidence: a.Constant})
 	}
+	for len(a.Affines) < len(a.Lines) {
+		a.Affines = append(a.Affines, Affine{LogEvidence: a.Lines[len(a.Affines)].LogEvidence})
+	}
 	for len(a.Models) < min(len(levels), MaxStructures/2-constants) {
 		a.Models = append(a.Models, Point{})
 	}
@@ -281,6 +291,9 @@ func (a *Average) LearnWeighted(inputs []float64, y, weight float64) {
 	for i := range min(len(a.Lines), len(inputs)) {
 		if x := inputs[i]; !math.IsNaN(x) && !a.isFar(i, x) {
 			a.Lines[i].learn(x, y, weight)
+			if i < len(a.Affines) {
+				a.Affines[i].learn(x, y, weight)
+			}
 			if i < len(a.Ranges) {
 				a.Ranges[i].Low, a.Ranges[i].High = min(a.Ranges[i].Low, x), max(a.Ranges[i].High, x)
 			}
@@ -303,7 +316,7 @@ func (a *Average) updateEvidence(y float64, mix *Mixture) {
 		unscaled--
 		a.Scaled.LogEvidence += mix.logDensity(unscaled, y)
 	}
-	lines := min(len(a.Lines), mix.Points-constants-mix.Modes.size())
+	lines := min(len(a.Lines), mix.Affines.size())
 	a.Constant += mix.logDensity(0, y)
 	a.Exact += mix.logDensity(1, y)
 	for i := range a.Lines {
@@ -312,6 +325,12 @@ func (a *Average) updateEvidence(y float64, mix *Mixture) {
 			component = constants + i
 		}
 		a.Lines[i].LogEvidence += mix.logDensity(component, y)
+		if i < lines {
+			component += lines
+		}
+		if i < len(a.Affines) {
+			a.Affines[i].LogEvidence += mix.logDensity(component, y)
+		}
 	}
 	if mix.Modes.size() > 0 {
 		a.Modes.LogEvidence += a.Modes.logDensity(mix, y)

@@ -9,7 +9,11 @@ func (a *Average) Explain(inputs []float64, mix *Mixture, players []int, phi []f
 	lines := min(len(inputs), MaxStructures/2)
 	for i := range mix.Points {
 		weight, level := mix.Weight[i], mix.Level[i]
-		if line := i - constants; line >= 0 && line < lines && a.hasLine(line, inputs[line]) {
+		line := i - constants
+		if line >= lines {
+			line -= lines // the affine regression of the same input
+		}
+		if line >= 0 && line < lines && a.hasLine(line, inputs[line]) {
 			phi[players[line]] += weight * (level - a.Lines[line].Y)
 			level = a.Lines[line].Y
 		}

@@ -46,6 +46,9 @@ func (a *Average) discountModels() {
 	for i := range a.Lines {
 		best = max(best, a.Lines[i].LogEvidence)
 	}
+	for i := range a.Affines {
+		best = max(best, a.Affines[i].LogEvidence)
+	}
 	share := a.Rows / (a.Rows + 1)
 	for k := range a.Models {
 		a.Models[k].LogEvidence = best + share*(a.Models[k].LogEvidence-best)

@@ -6,6 +6,9 @@ func (a *Average) Shift(by float64) {
 	for i := range a.Lines {
 		a.Lines[i].Y += by
 	}
+	for i := range a.Affines {
+		a.Affines[i].shift(by)
+	}
 	for i := range a.Modes.Modes {
 		a.Modes.Modes[i].Mean += by
 	}

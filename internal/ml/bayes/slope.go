@@ -23,8 +23,8 @@ func (a *Average) SlopeEvidence(prior *Prior, dst []SlopeEvidence) []SlopeEviden
 	if len(a.Lines) == 0 {
 		return dst
 	}
-	share := math.Log(lineShare / float64(len(a.Lines)))
-	constant, exact := math.Log(1-lineShare-exactShare)+a.Constant, math.Log(exactShare)+a.Exact
+	share := math.Log((lineShare + affineShare) / float64(len(a.Lines)))
+	constant, exact := math.Log(1-lineShare-affineShare-exactShare)+a.Constant, math.Log(exactShare)+a.Exact
 	top := max(constant, exact)
 	for i := range a.Lines {
 		top = max(top, share+a.Lines[i].LogEvidence)
