@@ -15,7 +15,7 @@ const (
 	RowsPerTask = 20     // largest number of rows of a task that are used: the newest
 	MaxRows     = 10_000 // largest number of rows that a training reads
 	MinTasks    = 15     // smallest number of tasks with a success for trees, and of successes for a model without trees
-	RefitGrowth = 0.1    // smallest share by which the number of successes grows between two fits; a smaller share costs more fits
+	RefitGrowth = 0.1    // share by which the number of successes or of kills grows between two fits, see isFitDue; a smaller share costs more fits
 
 	maxTasks        = 4000 // largest number of tasks that are used: the newest
 	folds           = 8    // of the cross-validation
@@ -53,7 +53,7 @@ type Learner struct {
 	kills          int                                   // number of kills
 	fittedAt       int                                   // value of runs at the last fit
 	fittedKills    int                                   // value of kills at the last fit
-	firstRuns      firstRunKills                         // kills and promises of the newest first runs
+	firstRuns      firstRunKills                         // promises for the newest first successes, and the kills that the answers of the model would have caused
 	current        *Model                                // nil while too few tasks or runs are known
 	errors         []unseenError                         // errors on unseen tasks, oldest first
 	pending        map[sizing.TaskKey]int                // by task whose first runs were all killed: the index of its error in errors
@@ -64,7 +64,7 @@ type Learner struct {
 }
 
 // unseenError is the error, log(peak) − level, of the predicted log peak (level) of the first run of a
-// task. After a kill it is a lower bound, until the first success of the task replaces it, whichever run succeeds.
+// task. After a kill it is a lower bound. The first success of the task replaces it, even if another run succeeds.
 type unseenError struct {
 	error, level float64
 	novelty      novelty
@@ -122,8 +122,8 @@ func completeMetadata(rows []Row) {
 	}
 }
 
-// Add learns a row in order of time. The kill of an unseen task, which has no success yet, only changes the errors.
-// The kill of a known task changes nothing.
+// Add learns a row in order of time. The kill of an unseen task, which has no success yet, changes the errors; the kill of a
+// known task does not. Every kill counts in isFitDue.
 func (l *Learner) Add(r Row) {
 	if !(r.Peak > 0) {
 		return
@@ -223,7 +223,7 @@ func (l *Learner) recordError(r *Row) {
 	switch {
 	case !l.hasTrees():
 	case l.usesUnseenErrors():
-		l.current = l.current.withErrors(l.useStream(), l)
+		l.current = l.current.withErrors(l.weightUnseenErrors(), l)
 	default:
 		l.current = l.current.withErrors(slices.Clone(l.current.errors), l)
 	}
@@ -231,8 +231,8 @@ func (l *Learner) recordError(r *Row) {
 
 func (l *Learner) usesUnseenErrors() bool { return len(l.errors) >= minUnseenErrors }
 
-// useStream weights the newest errors on unseen tasks by recency, and computes l.widening from them.
-func (l *Learner) useStream() []weightedError {
+// weightUnseenErrors returns the newest errors on unseen tasks, weighted by recency, and sets l.widening from them.
+func (l *Learner) weightUnseenErrors() []weightedError {
 	newest := l.errors[max(0, len(l.errors)-maxErrors):]
 	weighted := make([]weightedError, len(newest))
 	var byNovelty [novelties][]weightedError // not weighted by recency, because new DAGs and names can be rare
@@ -251,7 +251,7 @@ func (l *Learner) fit() {
 	var errors []weightedError
 	byRequest := l.hasTrees() && l.current.byRequest && l.allRequest()
 	if l.usesUnseenErrors() {
-		errors = l.useStream()
+		errors = l.weightUnseenErrors()
 	} else {
 		var unseen []unseenTask
 		unseen, byRequest = l.chooseTarget()

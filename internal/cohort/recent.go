@@ -190,7 +190,7 @@ func (m *Model) replaceError(before, now float64) {
 	m.setErrors(insertError(slices.Delete(errors, at, at+1), weightedError{now, weight}))
 }
 
-// addError gives an error weight 1, the weight of the newest error in Learner.useStream, and reduces the other weights.
+// addError gives an error weight 1, the weight of the newest error in Learner.weightUnseenErrors, and reduces the other weights.
 func (m *Model) addError(now float64) {
 	errors := make([]weightedError, len(m.errors), len(m.errors)+1)
 	for i, e := range m.errors {

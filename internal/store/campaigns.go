@@ -22,8 +22,8 @@ type Campaigns interface {
 	// CampaignStatus returns a campaign with its progress. The argument failures limits its list of
 	// failed runs.
 	CampaignStatus(ctx context.Context, id int64, failures int) (campaign.Status, error)
-	// Campaigns lists at most limit campaigns in any of the scopes whose ids are below the argument `before`
-	// (0: from the newest), newest first. The result has no Failures, and the GB·h of a campaign with
+	// Campaigns lists the campaigns in any of the scopes, newest first: at most limit of those with an id below the
+	// argument `before` (0: all ids). The result has no Failures, and the GB·h of a campaign with
 	// very many reports may be up to a minute old.
 	Campaigns(ctx context.Context, scopes []Scope, before int64, limit int) ([]campaign.Status, error)
 	// RegisterRuns adds runs in the state campaign.Registered. It ignores runs whose scenario, conf and
@@ -43,7 +43,8 @@ type Campaigns interface {
 	// reports that it could not start the step. A trigger gets no runs while the
 	// campaign is paused. A claim for a trigger of deployments or DAG runs stops a campaign whose budget is
 	// used up. In a stopped campaign, these triggers get only runs that were claimed before and whose lease has
-	// expired. If only the budget of runs is used up, they also get runs that a trigger claimed and gave back.
+	// expired. If Budget.Runs is the only bound that is used up, the trigger of DAG runs also
+	// gets the runs for which it reported that it could not start the step.
 	ClaimRuns(ctx context.Context, id int64, branch campaign.Branch, limit int, lease time.Duration) (ClaimedRuns, error)
 	// ReportRun moves a run from one state to another and ends its lease. It returns Conflict if
 	// the run is not in state r.From or not in r.Attempt, Invalid if a worker must not make this move, and

@@ -70,7 +70,7 @@ func staticPlan(grant float64, timing plan.Timing) *plan.Plan {
 	return new(plan.Learner).Plan(new(plan.Pool), grant, timing)
 }
 
-// add adds the costs and the kills of a run, with its plan and with static limits. `width` is the duration of a sample in
+// add adds the costs of a run, and whether it is killed at least once, with its plan and with static limits. `width` is the duration of a sample in
 // seconds.
 func (s *Savings) add(samples []plan.Sample, width float64, p *plan.Plan, timing plan.Timing, static float64) {
 	s.Runs++
