@@ -22,7 +22,7 @@ type loadawarePolicy struct {
 	cohorts    map[string]*cohort.Learner         // by namespace
 	workers    *workers                           // see Config.workers
 	fits       *taskmodel.FitCache                // see Config.fits
-	err        error                              // error of the first training that failed
+	err        error                              // error of a failed training
 
 	runs taskmodel.RunErrors
 

@@ -160,7 +160,7 @@ func (r *replay) advance(ctx context.Context, from, to int) error {
 	return nil
 }
 
-// finish waits until no training of the policy runs. It returns the error of the first training that failed.
+// finish waits until no training of the policy runs. It returns the error of a failed training, if there is one.
 func (r *replay) finish() error {
 	p, trains := r.policy.(*loadawarePolicy)
 	if !trains || !r.cfg.workers.Start() {

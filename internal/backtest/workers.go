@@ -119,7 +119,7 @@ func (p *loadawarePolicy) join(l *learner) {
 	}
 }
 
-// finish waits until no training runs. It returns the error of the first training that failed.
+// finish waits until no training runs. It returns the error of a failed training, if there is one.
 func (p *loadawarePolicy) finish() error {
 	for _, l := range p.tasks {
 		p.join(l)

@@ -101,7 +101,7 @@ func TestImportReadsALineLikeTheServer(t *testing.T) {
 		if !assert.NotEmpty(t, samples, "fieldSamples must have samples of the field %s of POST /observe", name) {
 			continue
 		}
-		// Each sample is added to these fields, or replaces one of them.
+		// Each sample is added to the fields of the following map, or replaces one of them.
 		for n, sample := range samples {
 			text := "{"
 			for required, value := range map[string]string{"dag_id": `"d"`, "task_id": `"t"`, "run_id": `"r"`, "outcome": `"success"`, "allocated": `{"memory": "8Gi"}`} {

@@ -149,7 +149,7 @@ func TestAListingKeepsAModelThatIsStoredMeanwhile(t *testing.T) {
 		listed := make(chan struct{})
 		r.store.afterListing.setNext(func() {
 			r.trainTask("load", 10)
-			time.Sleep(100 * time.Millisecond) // the notification has been handled and cannot correct the listing
+			time.Sleep(100 * time.Millisecond) // time to handle the notification of the new model, so that it cannot correct the effect of the outdated listing afterwards
 			close(listed)
 		})
 		if isResync {

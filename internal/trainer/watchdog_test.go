@@ -124,7 +124,7 @@ func (p *pipeline) shrink(m *taskmodel.Model) {
 	}
 	m.Experts.MaxPeak *= badFactor
 	m.ColdStart = bayes.Average{} // the cold-start rule would answer well
-	noGroups := []byte{0xa0}      // an empty CBOR map: the newest peaks of identical inputs are lower bounds of the grants
+	noGroups := []byte{0xa0}      // an empty CBOR map; with groups, the newest peaks of identical inputs would be lower bounds of the grants
 	require.NoError(p.t, m.Models.Groups.UnmarshalCBOR(noGroups))
 }
 
@@ -266,8 +266,8 @@ func TestBadModelIsRolledBackIfRetriesResume(t *testing.T) {
 	assert.Contains(t, p.withdrawn(), bad)
 }
 
-// The stored active version remains bad even if the model in memory has recovered before the watchdog runs, and the next
-// replica would load it.
+// The model in memory may recover before the watchdog runs. But the stored active version remains bad, and the next replica that
+// starts would load this version.
 func TestRecoveredBadModelIsRolledBack(t *testing.T) {
 	st := newStore(t)
 	tr := newTrainer(st, trainer.Config{})

@@ -164,7 +164,7 @@ func (s *Set) Members(id int) []Member {
 	return members
 }
 
-// OfTask returns the profile or the outlier group that has most of the task's runs, the share of the task's runs in it, and
+// OfTask returns the profile or the outlier group that has the largest number of the task's runs, the share of the task's runs in it, and
 // the number of the task's runs in the set. The profile is nil if the set has no run of the task.
 func (s *Set) OfTask(task Task) (p *Profile, share float64, runs int) {
 	index, known := s.byTask[task]

@@ -128,8 +128,8 @@ func newHerd(covariance [][]float64, n int) *herd {
 	return h
 }
 
-// value returns how much a choice of the candidate would improve the chosen rows: the candidate with the highest value brings
-// their mean nearest to the mean of all rows.
+// value is the criterion of kernel herding: the candidate with the highest value brings the kernel mean embedding of the chosen
+// rows nearest to that of all rows.
 func (h *herd) value(candidate int) float64 {
 	return h.mean[candidate] - h.sums[candidate]/float64(h.chosen+1)
 }

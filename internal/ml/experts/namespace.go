@@ -6,15 +6,15 @@ import "math"
 // in its namespace (empirical Bayes). So a DAG with few runs starts from the estimates of its namespace. The zero value has no
 // DAG, and then the estimates are shrunk to priors.
 //
-// A DAG with many runs counts as one with maxResiduals residuals and maxPromised promised kills, so that it does not dominate
-// the estimates.
+// A DAG with many runs counts as one with at most maxResiduals residuals and, for each age, at most maxPromised promised kills, so
+// that it does not dominate the estimates.
 type Namespace struct {
 	DAGs        float64           // number of DAGs with residuals
 	Residuals   float64           // sum of n, the number of a DAG's residuals
 	Squares     float64           // sum of n²
 	Means       float64           // sum of n · m; m is the mean log of a DAG's squared residuals
 	MeanSquares float64           // sum of n · m²
-	Promised    [ageCount]float64 // sums of nominal promises, by age
+	Promised    [ageCount]float64 // sums of nominal promises (see Pool), by age
 	Killed      [ageCount]float64 // numbers of kills, by age
 	Slopes      [slopeKinds]Slope // of all tasks
 }
@@ -52,7 +52,8 @@ func (n *Namespace) addScaled(p *Pool, sign float64) {
 // isEmpty reports whether n has no DAG. The other sums may differ from zero by rounding then.
 func (n *Namespace) isEmpty() bool { return n == nil || n.DAGs < 1 }
 
-// SlopeOf returns the mean slope of the tasks in the input whose name has the given hash, shrunk to the prior.
+// SlopeOf returns the mean slope of the log peak in the log of one input, over all tasks, shrunk to the prior. `hash` is the hash
+// of the name of the input.
 func (n *Namespace) SlopeOf(hash uint64, prior float64) float64 {
 	if n.isEmpty() {
 		return prior
@@ -65,9 +66,9 @@ const (
 	logVariance = math.Pi * math.Pi / 2 // variance of ln z²
 )
 
-// variance returns the log of the expected variance of a new DAG's residuals, and the number of residuals that this
-// expectation counts as in the pool of the DAG. Without other DAGs, the expected variance is prior² and the number is 50. The
-// less the DAGs differ, the larger is the number. The variance between the DAGs is estimated by the method of moments
+// variance returns the log of the expected variance of a new DAG's residuals, and the weight of this expectation as a prior for
+// the pool of the DAG, in residuals. Without other DAGs, the expected variance is prior² and the weight is 50. The less the DAGs
+// differ, the larger is the weight. The variance between the DAGs is estimated by the method of moments
 // (DerSimonian & Laird 1986) and shrunk to logVariance/50.
 func (n *Namespace) variance(prior float64) (log, residuals float64) {
 	const weight, least, most = 50, 4, 200 // residuals

@@ -72,8 +72,8 @@ func TestFlatRunsHardlyExceedTheStaticGrant(t *testing.T) {
 }
 
 // The memory of all runs jumps at the same time. Their static grant is just above their peak, as it is for regular runs. The
-// plan must save as large a share of the possible savings as with noise, although the usage is near every limit at the end
-// of a run.
+// plan must save as large a share of the possible savings as with noise, although at the end of a run
+// the usage is just below the static grant, and thus near the limit of every rule.
 func TestPlansOfRegularRunsSaveAsMuchAsThoseOfNoisyRuns(t *testing.T) {
 	const jump, end, peak = 4320.0, 5400.0, 8e9
 	rng := rand.New(rand.NewPCG(1, 2))

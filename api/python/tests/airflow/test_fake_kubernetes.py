@@ -1,7 +1,8 @@
 """Tests that the fake API works with the real Kubernetes clients.
 
-The run time of a waiting pod begins when `Cluster.is_released` returns True; a read of a waiting pod without a node
-lasts until then. The run time of a growing pod begins when its memory limit has been raised to `grows_to`.
+The run time of a pod whose script has `waits` (a waiting pod) begins when `Cluster.is_released` returns True; a read of
+such a pod without a node lasts until then. The run time of a pod whose script has `grows_to` (a growing pod) begins when
+its memory limit has been raised to `grows_to`.
 """
 
 from __future__ import annotations
@@ -309,7 +310,7 @@ def test_the_first_resizes_can_be_refused(api: Any) -> None:
     resize(api, "200Mi")
 
 
-def test_changing_memory_is_measured_and_a_resize_in_time_saves_the_pod(api: Any, cluster: Cluster) -> None:
+def test_metrics_show_the_current_usage_and_a_resize_in_time_saves_the_pod(api: Any, cluster: Cluster) -> None:
     now = 0.0
     cluster.clock = lambda: now
     script = Script(seconds=60, memory=((0, 10 * MIB), (10, 90 * MIB), (20, 150 * MIB)), resize_seconds=5)
