@@ -241,6 +241,7 @@ func (m *models) fitLine(rows []row, y []float64) (*table.Table, error) {
 		return nil, err
 	}
 	m.line = online
+	m.Offset, m.Above, m.RunTimeOffset, m.RunTimeAbove = 0, nil, 0, nil // of a line with other columns
 	t := &table.Table{Names: make([]string, m.Enc.TreeWidth), Y: y, W: make([]float64, len(rows)), X: make([]float64, 0, len(rows)*m.Enc.TreeWidth)}
 	var x []float64
 	var untimed []int

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/loadaware/loadaware/internal/sizing"
 )
@@ -74,4 +75,27 @@ func stepPoints(n int, x func(i int) float64, y func(x float64) float64) (points
 		points = append(points, stepPoint{x: x(i), y: y(x(i)) + 0.05*rng.NormFloat64(), at: i})
 	}
 	return points
+}
+
+// The line through a step may have an offset that the line with the step does not have. A model must not keep the former offset.
+func TestAModelWithAStepCanBeStored(t *testing.T) {
+	offsets := 0
+	for seed := range uint64(30) {
+		rng := rand.New(rand.NewPCG(seed, 8))
+		var features []sizing.Features
+		var levels []float64
+		for range 120 {
+			x := math.Exp(1.5 * rng.NormFloat64())
+			features = append(features, sizing.Features{"x": sizing.NumberValue(x)})
+			levels = append(levels, 20+indicator(x > 3)*(1+0.3*math.Log(x))+0.03*rng.NormFloat64())
+		}
+		m := fitOn(t, New(), features, levels)
+		require.Positive(t, m.Models.Enc.Columns[0].Step.Columns, "seed %d", seed)
+		offsets += boolToInt(m.Models.Offset > 0)
+		blob, err := m.Blob()
+		require.NoError(t, err)
+		_, err = Open(blob)
+		require.NoError(t, err, "seed %d", seed)
+	}
+	require.Less(t, offsets, 30)
 }
