@@ -18,7 +18,7 @@ import (
 //  3. An input with a rising slope is above its range and its remote numbers by more than implausibleFactor, and its range is
 //     too narrow (isWide) to show the slope that far.
 type extrapolation struct {
-	outside       []int   // inputs that a reason names, by index (see trend): relevant and farther outside than outsideFactor, or implausible
+	outside       []int   // inputs that a reason names, by index (see trend): relevant and farther outside than outsideFactor, or implausible; with isJoint also all inputs of the trend
 	noRisk        bool    // an input is, or several inputs together are, so far outside that no probability is stated
 	isJoint       bool    // the inputs are outside their ranges together; see trend.jointExcess
 	unknownRise   float64 // rise of the log peak in proportion to the relevant input that is farthest outside its range, with a margin; 0: none
@@ -37,7 +37,7 @@ type extrapolation struct {
 	jointDistance float64 // sum of the distances of the relevant inputs above their range that have a slope or are farther above it than outsideFactor, except inputs with many remote numbers near the value (hasManyRemoteNear)
 	jointMargin   float64 // log margin for several inputs above their range at once
 	runTimeRise   float64 // by how much the trend raises the log run time above that at the edge of the range
-	runTimeMargin float64 // log margin of runTimeRise
+	runTimeMargin float64 // log margin of runTimeRise, or of the forecast of the run time from remote numbers
 	mostAmount    float64 // largest amount in bytes, if the inputs outside their ranges are below remote numbers; 0: not bounded
 
 	remote remoteForecast // if an input is nearer to a remote number than to its range
@@ -198,8 +198,8 @@ func raiseLevels(p, edge *experts.Point, rise float64, exact bool) {
 	}
 }
 
-// clampToRange appends `cells` to dst, with each input outside its range moved to the nearer edge. Ranges that cover fewer
-// than minRows rows do not count.
+// clampToRange appends `cells` to dst, with each input outside its range moved to the nearer edge. It then restores the differences
+// of pairs within their ranges, and lowers a jointExcess (moveToHighest). Ranges that cover fewer than minRows rows do not count.
 func (m *models) clampToRange(minRows int, cells, dst []sizing.Value) []sizing.Value {
 	t := m.trendOf(cells)
 	dst = append(dst, cells...)
@@ -236,8 +236,8 @@ func (m *models) nearestKnown(b *buffers, dst []sizing.Value) []sizing.Value {
 }
 
 // Extrapolated returns the predicted peak for f (of the model LineTrees), raised along the trend with the margins of the
-// extrapolation, or the forecast from remote numbers. It is zero if all inputs of the trend are within their range, or if no
-// trend rises and there is no such forecast.
+// extrapolation, or the forecast from remote numbers. It is zero if all inputs of the trend are within their ranges and have no
+// jointExcess, or if no trend rises and there is no such forecast.
 func (m *Model) Extrapolated(f sizing.Features) sizing.Bytes {
 	if m.Models == nil {
 		return 0

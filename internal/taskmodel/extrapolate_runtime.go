@@ -9,7 +9,8 @@ import (
 )
 
 // runTimeTrend extrapolates the run time outside the range of the inputs, as PeakTrend does for the peak. It has the
-// fields of a trend that was fitted on the run times; it shares the inputs, the ranges and the log offsets (Units) of PeakTrend.
+// fields of a trend that was fitted on the run times. It shares the inputs, the ranges and the log offsets (Units) of the trend of
+// the peaks to which it belongs: PeakTrend or valueTrend.Peaks.
 type runTimeTrend struct {
 	Slopes      []slope
 	Base        float64

@@ -373,7 +373,7 @@ func (m *Model) rowsOf(h *sizing.History, n int) []row {
 	for i := range h.Rows[:n] {
 		r := &h.Rows[i]
 		bytes, censoring := m.peakOf(r)
-		if m.Levels.holds(r.Seq) || censoring == sizing.NoPeak || censoring == sizing.OwnLimit || bytes > maxPossible || quarantinedRows[r.Seq] || isTooSmall(bytes, censoring, r.Allocated.Memory, r.Requested.Memory) || censoring == sizing.AtLeast && explained[runOf(r)] {
+		if m.Levels.isCandidate(r.Seq) || censoring == sizing.NoPeak || censoring == sizing.OwnLimit || bytes > maxPossible || quarantinedRows[r.Seq] || isTooSmall(bytes, censoring, r.Allocated.Memory, r.Requested.Memory) || censoring == sizing.AtLeast && explained[runOf(r)] {
 			continue
 		}
 		next := row{

@@ -8,9 +8,9 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// jointExcess returns by how much the trend predicts more for a row, with its inputs moved into their ranges, than for each learned
-// row, as a log factor: each input may be in its range, although no learned row has large values of all of them. The excess is
-// zero if it is at most log(outsideFactor).
+// jointExcess returns, as a log factor, by how much the prediction of the trend for a row, with its inputs moved into their ranges,
+// exceeds t.Highest, the largest one for a learned row: each input may be in its range, although no learned row has large values of
+// all of them. The excess is zero if it is at most log(outsideFactor).
 func (t *trend) jointExcess(cells []sizing.Value) float64 {
 	if t.Highest == 0 || len(t.Slopes) < 2 {
 		return 0
@@ -51,8 +51,9 @@ func (t *trend) findJoint(cells []sizing.Value, found *extrapolation) {
 	}
 }
 
-// moveToHighest moves the numbers of a row, whose inputs are in their ranges, so that the trend predicts at most t.Highest. Each number
-// moves by the same share of its distance from the end of its range with the smallest peaks.
+// moveToHighest moves the numbers of a row, whose inputs are in their ranges, so that the trend predicts at most t.Highest, as far as
+// these numbers can lower the prediction. Each number moves by the same share of its distance from the end of its range with the
+// smallest peaks.
 func (t *trend) moveToHighest(cells []sizing.Value) {
 	if t.jointExcess(cells) == 0 {
 		return
@@ -112,8 +113,8 @@ func (t *trend) inverse(j int, z float64) float64 {
 	return math.Copysign(t.logOffsetOf(j)*math.Expm1(math.Abs(z)), z)
 }
 
-// raiseToLine raises p to the prediction of the line without the bound of levelOf, but at most by maxConvexSlope times the rise of the
-// trend: a base plus a product of several inputs rises faster than the trend.
+// raiseToLine raises p to the prediction of the line without the bound of levelOf, but to at most `edge` plus maxConvexSlope times the
+// rise of the trend: a base plus a product of several inputs rises faster than the trend.
 func (m *models) raiseToLine(cells []sizing.Value, p, edge *experts.Point, rise float64, b *buffers) {
 	b.line, b.tree = m.Enc.encode(cells, b.line[:0], b.tree[:0])
 	line := withOffset(m.lineRidge().Predict(b.line), m.Offset)

@@ -9,16 +9,17 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Peaks that return to a level several times alternate between two levels, such as on the first days of each month. So do
-// peaks that are larger on weekdays that no other run had yet, such as on the first weekend. A fit then forgets the changes and
-// learns the measured peaks, so that the models can learn what the levels depend on.
+// Peaks that return to a level several times alternate between two levels, such as on the first days of each month. One return
+// suffices if all runs between the rise and the return have weekdays that no other run has, such as the first weekend. A fit then
+// forgets these changes and learns the measured peaks, so that the models can learn what the levels depend on.
 
-// minReturns is the decayed number of returns from which the peaks alternate: two within 69 days, or within 69 rows of a task
-// without a date. A release that is rolled back has one return.
+// minReturns is the decayed number of returns from which the peaks alternate: two within 69 rows or, if the rows have a date and
+// there are several per day, within 69 days. A release that is rolled back has one return.
 const minReturns = 1.5
 
-// returnAge returns the number of factors levelDecay on the number of returns for a row that ended some time after the row
-// before it. A date may explain levels that alternate with the week or the month, whatever the number of runs per day.
+// returnAge returns the exponent of levelDecay with which a row reduces levels.Returns: 1 or, if the row has a date, the days since
+// the row before it, but at most 1. A date may explain levels that alternate with the week or the month, whatever the number of
+// runs per day.
 func returnAge(cells []sizing.Value, seconds int64) float64 {
 	if !slices.ContainsFunc(cells, func(v sizing.Value) bool { return v.Kind == sizing.Date }) {
 		return 1
@@ -45,8 +46,8 @@ func (l *levels) beforeAlternation() []levelChange {
 	return l.Changes[:max(0, len(l.Changes)-2)]
 }
 
-// haveOwnWeekdays reports whether the measured rows from number `from` to before number `to` have weekdays that no other
-// measured row has.
+// haveOwnWeekdays reports whether, for a date of the schema, the weekdays of the measured rows from number `from` to before number
+// `to` occur in no other measured row.
 func haveOwnWeekdays(h *sizing.History, from, to int64) bool {
 	first, end := indexOf(h, from), indexOf(h, to)
 	for j := range h.Schema.Fields {
@@ -81,7 +82,8 @@ func weekdaysOf(h *sizing.History, j, first, end int) (own, others uint8) {
 	return own, others
 }
 
-// forgetAlternation must run after a fit that has moved peaks only by the keptChanges.
+// forgetAlternation removes the changes by which the fit has not moved peaks. It must run only after a fit for which keptChanges
+// has left out changes (see refit).
 func (l *levels) forgetAlternation() {
 	l.Changes = l.beforeAlternation()
 	maps.DeleteFunc(l.Added, func(change int64, _ affine) bool {
@@ -89,8 +91,8 @@ func (l *levels) forgetAlternation() {
 	})
 }
 
-// relearnUnmoved learns the rows again at the levels that the fit has left to the features. When they were learned first, models
-// that ignore the features had small errors, because they followed each change.
+// relearnUnmoved learns the rows with Unmoved again: the fit has used their measured peaks, so that features may explain the levels.
+// When they were learned first, models that ignore the features had small errors, because they followed each change.
 func (m *Model) relearnUnmoved(rows []row) {
 	if m.Models.ridges == nil {
 		return // no feature explains the levels

@@ -11,12 +11,16 @@ import (
 
 // A run that needs far more than predicted is either an isolated outlier or the first run at a new level of the task, such as
 // after a release of its code. The next run decides between these two hypotheses (a change-point detection as in Adams & MacKay
-// 2007, restricted to the newest run). Until then, the models do not learn the run, and grants are for the new level if this
-// costs less than the expected kill. If the next run confirms the new level, all that was learned counts at the new level (a
-// level shift, Box & Tiao 1975): the residuals stay valid, and a fit raises the earlier peaks by the change (level_form.go).
-// Otherwise the models learn the run as an outlier. A return to the level before an accepted rise is found in the same way,
-// except that its first run lowers no grant. So a release that is rolled back leaves the earlier margins. Other falls need the
-// patience of experts.Shift.
+// 2007, restricted to the newest run). If grants for the new level cost at most the expected kill (isRaiseCheaper), grants are
+// for this level until then, and the models do not learn the run yet. Otherwise the models learn the run at once, and the next run
+// changes no level.
+//
+// If the next run confirms the new level, all that was learned counts at the new level (a level shift, Box & Tiao 1975): the
+// residuals stay valid, and a fit raises the earlier peaks by the change (level_alignment.go), a factor or an added amount
+// (level_form.go). If it does not, the models learn the first run as an outlier.
+//
+// A return to the level before an accepted rise is found in the same way, except that its first run lowers no grant. So the
+// rollback of a release restores the margins from before the release. Other falls need the patience of experts.Shift.
 //
 // The share of outliers that were new levels comes from the task itself. If it is small, the models learn outliers at once.
 // Mapped instances are not considered, because the instances of a DAG run have common causes. Neither are reproduced runs,
@@ -29,14 +33,14 @@ const (
 	levelDeviations    = 4.2  // largest distance of two residuals of one level, in standard deviations: three standard deviations of the difference
 	levelTolerance     = 0.3  // the same as a share of the change: a change may affect only a part of each peak
 	minLevelShare      = 0.5  // smallest ratio of the two residuals: below it, the second one is nearer to the old level
-	newLevelMargin     = 0.8  // deviations by which a grant for a level that one run shows is raised: a margin of two deviations is widened by √2
-	levelKillPrice     = 8    // price of a kill in rows, as in the cold start (experts.Config.ColdStartPrice)
-	levelKillCost      = 1.2  // waste of a kill, in rows
+	newLevelMargin     = 0.8  // deviations added to a grant for a level that only one run shows: its error widens a margin of two deviations by the factor √2, so by 2·(√2 − 1) ≈ 0.8
+	levelKillPrice     = 8    // price of a kill, in costs of a run at the old level, as in the cold start (experts.Config.ColdStartPrice)
+	levelKillCost      = 1.2  // memory that a kill wastes, in the same unit
 	levelPriorRows     = 1.0  // prior number of outliers that were changes, and of those that were not
 	levelDecay         = 0.99 // factor per row on the numbers of these outliers
-	minChangeShare     = 0.25 // smallest share of changes among the outliers: if outliers are frequent, the models learn them at once
+	minChangeShare     = 0.25 // smallest share of changes among the upward outliers with which an outlier is a candidate; below it, the models learn it at once
 	minAddedDeviations = 4    // smallest log factor of an added amount, in deviations, with which a row can confirm the amount, as for a jump (experts.Jump)
-	maxMisfits         = 2    // a rise is revoked when this number of its first levelRows rows are at neither level
+	maxMisfits         = 2    // a rise is revoked when this number of its first levelRows rows do not fit the new level
 )
 
 // levels holds what is known about changes of the level of the peaks.
@@ -44,7 +48,7 @@ type levels struct {
 	Changes       []levelChange    `cbor:",omitempty"` // accepted changes, oldest first
 	Candidate     *levelCandidate  `cbor:",omitempty"` // nil: the newest row is not the first one at another level
 	Added         map[int64]affine `cbor:",omitempty"` // by levelChange.Seq: the changes that add an amount; the others are factors
-	Form          *levelForm       `cbor:",omitempty"` // of the newest change; nil: it is older than levelRows rows or a return
+	Form          *levelForm       `cbor:",omitempty"` // of the newest change; nil: none, as for a return, or a fit after levelRows rows has settled it (settle)
 	Unfitted      float64          `cbor:",omitzero"`  // accepted change, as a log factor, that the models have not learned yet
 	UnfittedBytes float64          `cbor:",omitzero"`  // affine.Bytes of this change
 	Lasting       float64          `cbor:",omitzero"`  // number of upward candidates that were accepted; each later row multiplies it by levelDecay
@@ -58,7 +62,7 @@ type levelChange struct {
 	Seq     int64    // of the first row at the new level
 	Log     float64  // log factor from the old level to the new one; the mean one if levels.Added has the change
 	Rows    float64  // number of rows at the new level, at most maxReturnRows
-	Misfits float64  // number of the first levelRows rows at neither level
+	Misfits float64  // number of the first levelRows rows that do not fit the new level: at neither level, or at the old one without a confirmation
 	Excess  float64  // only in models of earlier versions
 }
 
@@ -115,7 +119,8 @@ func (m *Model) holdsBack(r *row, t *TrainingRow, p *experts.Point, b *buffers) 
 	return false
 }
 
-// decideCandidate learns the row of the candidate, at the new level if the next row r confirms it, and predicts r again.
+// decideCandidate learns the row of the candidate, at the new level if the next row r confirms it, and predicts r again. If the
+// models have learned the row already, it only counts whether r confirms the level, and returns false.
 func (m *Model) decideCandidate(r *row, t *TrainingRow, residual, deviation float64, p *experts.Point, b *buffers) (isAccepted bool) {
 	l := &m.Levels
 	c := l.Candidate
@@ -178,7 +183,7 @@ func isSameLevel(residual, log, deviation float64) bool {
 }
 
 // addRow counts a row for the newest change. A low outlier counts only if it shows the form of the change. isContradicted
-// reports that too many of the first rows are at neither level.
+// reports that too many of the first rows do not fit the new level.
 func (l *levels) addRow(log, residual, deviation float64, isLow bool) (isContradicted bool) {
 	if len(l.Changes) == 0 {
 		return false
@@ -228,7 +233,7 @@ func (m *Model) acceptLevel(c *levelCandidate, log, residual, deviation float64)
 	l.Changes = append(l.Changes, levelChange{Seq: c.Row.Seq, Rows: 2})
 	l.setNewest(change, c.Log)
 	m.shiftLearned(change)
-	m.Understatement.forgetBefore(2) // the measurement may have been mended
+	m.Understatement.forgetBefore(2) // if peaks were understated, the change may come from a corrected measurement
 }
 
 // mergeOldest merges the two oldest changes into one, from the level before both to the level after both.
@@ -261,8 +266,8 @@ func (m *Model) knownRuns() int {
 	return m.Experts.LearnedRows + boolToInt(c != nil && !c.IsLearned)
 }
 
-// holds reports whether a row is the candidate, which the models have not learned.
-func (l *levels) holds(seq int64) bool {
+// isCandidate reports whether a row is the candidate and the models have not learned it.
+func (l *levels) isCandidate(seq int64) bool {
 	return l.Candidate != nil && !l.Candidate.IsLearned && l.Candidate.Row.Seq == seq
 }
 

@@ -13,7 +13,7 @@ func (l *levels) changeShare() float64 {
 }
 
 // isRaiseCheaper reports whether the expected waste of a grant that is larger by a log factor is at most the expected cost of
-// a kill without it, in rows at the old level.
+// a kill without it, in costs of a run at the old level.
 func (l *levels) isRaiseCheaper(log float64) bool {
 	probability := l.changeShare()
 	return math.Expm1(log)*(1-probability) <= (levelKillPrice+levelKillCost)*probability

@@ -28,7 +28,7 @@ const (
 	stepProb       = 1e-6 // p-value below which there is a step; low, because all positions in all numbers are tested
 	stepNeighbours = 8    // largest number of rows on each side that are compared with those on the other side
 	minAbruptShare = 0.7  // share of the step by which these rows must differ
-	maxCollinear   = 1e-6 // share of a column that other columns must leave unexplained, so that its coefficient is reliable
+	minUnexplained = 1e-6 // share of a column that other columns must leave unexplained, so that its coefficient is reliable
 )
 
 // stepPoint is a row in the search for a step.
@@ -145,7 +145,7 @@ func newSmoothFit(points []stepPoint, c *column) *smoothFit {
 		}
 		squares := f.product(k, k)
 		scale := 0.0 // an input that the others explain is left out
-		if squares > maxCollinear*before {
+		if squares > minUnexplained*before {
 			scale = 1 / math.Sqrt(squares)
 		}
 		for i := range f.basis {
@@ -195,7 +195,7 @@ func (f *smoothFit) bestStep(points []stepPoint) (first int, size, gain float64)
 			continue
 		}
 		squares := n - dot(basis, basis) // of the part of the indicator that the basis does not explain
-		if squares > maxCollinear*n && errs*errs/squares > gain {
+		if squares > minUnexplained*n && errs*errs/squares > gain {
 			first, size, gain = i, errs/squares, errs*errs/squares
 		}
 	}
@@ -204,7 +204,8 @@ func (f *smoothFit) bestStep(points []stepPoint) (first int, size, gain float64)
 
 func dot(a, b [3]float64) float64 { return a[0]*b[0] + a[1]*b[1] + a[2]*b[2] }
 
-// isRemoteGap reports whether no number is near the middle of two numbers. The larger one may be remote; see remoteNumber.
+// isRemoteGap reports whether `high` is more than eleven times as large as `low`, the next smaller number. Then `high` may be
+// remote (see remoteNumber), and bestStep considers no step between them.
 func isRemoteGap(low, high float64) bool { return low > 0 && high > (1+implausibleFactor)*low }
 
 // isAbrupt reports whether most of the nearest points on the two sides differ by nearly the size of the step, apart from
@@ -236,8 +237,8 @@ func isChangeInTime(points []stepPoint, first int) bool {
 		slices.MaxFunc(beyond, byTime).at < slices.MinFunc(before, byTime).at
 }
 
-// fitTrendBeyond fits the trend of the peaks as if all runs were beyond the step, because the trend would otherwise be too steep
-// for numbers above the known range.
+// fitTrendBeyond fits the trend of the peaks as if all runs were beyond the step. Otherwise the step would distort the slope, and
+// with it the peaks that the trend predicts above the known range.
 func (m *models) fitTrendBeyond(rows []row, s *foundStep) {
 	var moved []row
 	var y []float64

@@ -17,8 +17,8 @@ import (
 //
 // Neither trees nor the ridge regression can extrapolate: trees are constant outside the data, and
 // the ridge regression mixes x with log x. An input of the trend is a number of the schema, an encoded pair of dates or numbers,
-// or a number in a text. The index of a number is that of its field. The k-th pair has the index ^k, and the k-th number in a
-// text ^(len(Pairs)+k).
+// or a number in a text. The index of a number is that of its field. The index of Pairs[k] is ^k, and that of Texts[k] is
+// ^(len(Pairs)+k).
 type trend struct {
 	Ranges []interval `cbor:"Seen"`       // ranges of the fields, by index in the schema
 	Slopes []slope    `cbor:",omitempty"` // of the inputs with a reliable slope; none: the data support no trend
@@ -34,7 +34,7 @@ type trend struct {
 
 	Texts []textInput `cbor:",omitempty"`
 
-	Units []float64 `cbor:",omitempty"` // log offsets by input, in ascending order of the indices; see logOffsetOf
+	Units []float64 `cbor:",omitempty"` // log offsets by input, the units in log(1 + x/unit), in ascending order of the indices; see logOffsetOf
 
 	// Negative lists the fields whose numbers were never positive at the last fit. Their inputs are the magnitudes, because a peak
 	// grows with the distance from zero.
@@ -81,8 +81,8 @@ const (
 	jointMarginRate   = 0.2  // further margin, as a share of the rise, for each input above its range except one
 )
 
-// observe widens the ranges by a row, except by remote numbers, which it adds to t.Remote. During a fit, which finds remote
-// numbers later, r is nil.
+// observe widens the ranges by a row, except by remote numbers, which it adds to t.Remote. If r is nil, all numbers widen the
+// ranges: before the first fit, during a fit, which finds remote numbers later, and in the trends by value, which store none.
 func (t *trend) observe(cells []sizing.Value, r *row) {
 	for len(t.Ranges) < len(cells) {
 		t.Ranges = append(t.Ranges, noInterval)

@@ -18,7 +18,7 @@ type inputPair struct {
 // Two inputs are duplicates if the squared correlation of their logarithms is larger than this.
 const (
 	duplicateShare = 0.98     // for a pair and a number
-	multipleShare  = 1 - 1e-6 // for two numbers, which are then multiples of each other, except for rounding
+	multipleShare  = 1 - 1e-6 // for two numbers: one is then a multiple or a power of the other, except for rounding
 )
 
 func (t *trend) addInputs(e *encoder) {
@@ -216,8 +216,8 @@ func (t *trend) rowsWith(j int, rows []row, y []float64) (with []row, logs []flo
 	return with, logs
 }
 
-// dropDuplicates removes the numbers that are multiples of stronger ones, and the pairs that are collinear with one of the
-// strongest numbers or with stronger pairs. `found` is sorted by strength, and is overwritten.
+// dropDuplicates removes the numbers that are multiples or powers of stronger ones, and the pairs that are collinear with one of
+// the strongest numbers or with stronger pairs. `found` is sorted by strength, and is overwritten.
 func (t *trend) dropDuplicates(found []candidate, rows []row) []candidate {
 	var numbers [][]float64
 	found = slices.DeleteFunc(found, func(c candidate) bool {

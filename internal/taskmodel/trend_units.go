@@ -7,8 +7,8 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/bayes"
 )
 
-// logOffsetOf returns the number that the logarithm of an input adds to a value, so that the logarithm of 0 exists: 1 for
-// counts. If small magnitudes of the input are not far above 1, such as sizes in GB, it is less, because an offset of 1 would hide the
+// logOffsetOf returns the log offset of an input: its unit in log(1 + x/unit). It is 1 for counts with zeros. It is less if small
+// magnitudes are below 1000 and all numbers are positive or all negative, or if fractions are below 1: the unit 1 would hide the
 // ratios of such values; see unitOf. Before the first fit, and in models of earlier releases, it is 1.
 func (t *trend) logOffsetOf(j int) float64 {
 	if i := j - t.firstInput(); i < len(t.Units) {
@@ -17,8 +17,8 @@ func (t *trend) logOffsetOf(j int) float64 {
 	return 1
 }
 
-// logOffsetQuantile is the quantile of the magnitudes above 0 that is a small number of an input. A few values that are almost 0,
-// such as rounding errors, must not be the small number.
+// logOffsetQuantile is the level of the quantile of the magnitudes above 0 that stands for the small numbers of an input. A few
+// values that are almost 0, such as rounding errors, must not decide.
 const logOffsetQuantile = 0.1
 
 func (t *trend) setLogOffsets(rows []row) {
@@ -40,10 +40,9 @@ func (t *trend) setLogOffsets(rows []row) {
 	}
 }
 
-// unitOf returns the unit of the numbers of an input in a logarithm, log(1 + number/unit). It is at most 1. The numbers are far above 1
-// in this unit, so that the result is nearly the logarithm of the number: a line of log(1 + x) cannot follow a peak that is
-// proportional to sizes from 0.5 to 60 GB. If some numbers are 0 or signs differ, the unit is only a small number of the input, or 1
-// for counts, because a peak is no power of such numbers. unitOf overwrites the numbers.
+// unitOf returns the unit of the numbers of an input in a logarithm, log(1 + number/unit). It is at most 1. Unless some numbers are
+// 0 or signs differ, they are far above the unit, so that the result is nearly the logarithm of the number: a line of log(1 + x)
+// cannot follow a peak that is proportional to sizes from 0.5 to 60 GB. unitOf overwrites the numbers.
 func unitOf(numbers []float64) float64 {
 	reachesZero, areIntegers := false, true
 	sign := 0.0 // of the first number
@@ -57,6 +56,8 @@ func unitOf(numbers []float64) float64 {
 			magnitudes = append(magnitudes, math.Abs(x))
 		}
 	}
+	// If some numbers are 0 or signs differ, a peak is no power of the numbers. Then the unit is only their logOffsetQuantile, or 1
+	// for counts.
 	if len(magnitudes) == 0 || reachesZero && areIntegers {
 		return 1
 	}

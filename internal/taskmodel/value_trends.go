@@ -9,9 +9,9 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// valueTrends are the trends of the rows with each frequent value of one category or bool. A method may need memory in proportion to a
-// number, and another one in proportion to its square, and each method may know other numbers. The ranges and the slopes of all rows
-// then say little about a number that is large for one of the methods.
+// valueTrends are the trends of the rows with each frequent value of one category or bool. If it names an algorithm, one may need
+// memory in proportion to a number and another one in proportion to its square, and the two may have learned different ranges. The
+// ranges and the slopes of all rows then say little about a number that is large for one of the values.
 type valueTrends struct {
 	Field  int          `cbor:",omitzero"` // of the category or bool, by index in the schema
 	Trends []valueTrend `cbor:",omitempty"`
@@ -33,8 +33,8 @@ const (
 	valuePenalty      = 2.0  // penalty of each of their parameters, in units of the logarithm of the number of rows
 )
 
-// trendOf returns the trend of the peaks for a row: that of the value of its category or, without one, that of all rows. If inputs
-// have remote numbers, it is that of all rows, because only this one knows them.
+// trendOf returns the trend of the peaks for a row: that of the value of its category or, without one, that of all rows. While
+// PeakTrend has any remote number, it is that of all rows for every row: the trends by value do not store remote numbers.
 func (m *models) trendOf(cells []sizing.Value) *trend {
 	if v := m.valueTrendOf(cells); v != nil {
 		return &v.Peaks
@@ -54,9 +54,10 @@ func (m *models) valueTrendOf(cells []sizing.Value) *valueTrend {
 	return &v.Trends[i]
 }
 
-// observeInputs widens the ranges by a row. remote is the row, or nil if the models are not fitted yet; see trend.observe.
-func (m *models) observeInputs(cells []sizing.Value, remote *row) {
-	m.PeakTrend.observe(cells, remote)
+// observeInputs widens the ranges by the inputs of a row. r is the row, with which remote numbers are stored; nil if the models are
+// not fitted yet. See trend.observe.
+func (m *models) observeInputs(cells []sizing.Value, r *row) {
+	m.PeakTrend.observe(cells, r)
 	if v := m.valueTrendOf(cells); v != nil {
 		v.Peaks.observe(cells, nil)
 	}
@@ -124,7 +125,7 @@ func (m *models) splitBy(j int, rows []row) valueSplit {
 }
 
 // squaredErrors returns the sum of the squared errors of the log peak about their mean in the rows with some indices. A row for which
-// a linear trend predicts a negative peak has no error.
+// a linear trend predicts a negative peak is left out.
 func (t *trend) squaredErrors(rows []row, indices []int) float64 {
 	errors := make([]float64, 0, len(indices))
 	for _, i := range indices {
@@ -162,8 +163,8 @@ func (m *models) newValueTrends(split *valueSplit, rows []row) valueTrends {
 	return trends
 }
 
-// gain returns by how much the trends by value lower the Bayesian information criterion of the log peaks; zero or less if they are not
-// clearly better than the trend of all rows with a level per value.
+// gain returns by how much the trends by value lower a criterion of the log peaks like the BIC (Schwarz 1978), but with valuePenalty
+// times its penalty; zero or less if they are not clearly better than the trend of all rows with a level per value.
 func (t *valueTrends) gain(split *valueSplit, rows []row) float64 {
 	squares, parameters, n := 0.0, 0, 0
 	for k := range t.Trends {

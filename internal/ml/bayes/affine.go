@@ -18,7 +18,7 @@ type Affine struct {
 const (
 	affineRows      = 3    // with fewer rows the line takes the place of an Affine
 	minDeterminant  = 1e-9 // of the Gram matrix, relative to PP·QQ; below it the input hardly varies
-	largestExponent = 300  // of exp, for numbers far beyond any amount of memory
+	largestExponent = 300  // bounds the exponent in raw, so that the sums of squares of huge inputs do not overflow
 )
 
 // raw is the inverse of SignedLog with the unit 1.
@@ -46,8 +46,8 @@ func (l *Affine) solve() (a, b, determinant float64, ok bool) {
 }
 
 // at returns the log peak of the regression at x, and the part of its variance that comes from the uncertainty of a and b, relative
-// to the variance of the errors. nearest is the value nearest to x in the range of the input. ok is false if the rows do not
-// determine the regression or if it predicts no positive peak.
+// to the variance of the errors. nearest is the value nearest to x in the range of the input; outside the range, the peak falls at
+// most by maxFall. ok is false if the rows do not determine the regression or if it predicts no positive peak.
 func (l *Affine) at(x, nearest float64) (level, leverage float64, ok bool) {
 	a, b, determinant, ok := l.solve()
 	x = raw(x)

@@ -7,16 +7,17 @@
 //	prior (from similar tasks) ──────┘         ▲
 //	                  evidence: out-of-sample likelihood of each structure
 //
-// Every structure has a conjugate prior, so its predictive distribution is a Student's t. Only the
-// modes have several: one for each mode, and one for a new mode. The evidence of a structure is the
-// product of the predictive densities of the rows (prequential likelihood, Dawid 1984); that of the point
-// models is discounted (discountModels). The package handles numbers only and is deterministic.
+// The predictive distribution of a structure is a Student's t, from a conjugate prior; for the affine regressions it is an
+// approximation. The modes have one for each mode and one for a new mode, and the last point model has two (scaled.go).
+//
+// The evidence of a structure is the product of the predictive densities of the rows (prequential likelihood, Dawid 1984);
+// that of the point models is discounted (discountModels). The package handles numbers only and is deterministic.
 package bayes
 
 import "math"
 
 // Prior describes a task before its first row, estimated from similar tasks. Deviations are those of the
-// logarithm of the peak. A slope is the change of this logarithm per unit of the input (see Average.Log).
+// logarithm of the peak. A slope is the change of this logarithm per unit of the logarithm of the input (see Average.Log).
 type Prior struct {
 	Deviation float64 // standard deviation of the residuals
 	Rows      float64 // number of rows that Deviation counts as
@@ -90,12 +91,13 @@ type Point struct {
 	LogEvidence float64
 }
 
-// MaxStructures is the largest number of structures in a mixture without the modes. maxComponents is the
-// largest number of components: one for each of these structures, one for each mode, one for a new mode, and a
-// second one for the last point model, with a predicted scale.
+// maxComponents is the largest number of components of a mixture: the constants, a line and an affine regression for each of
+// maxLines inputs, maxPoints point models, one component for each mode and one for a new mode, and a second one for the last
+// point model, with a predicted scale.
 const (
-	MaxStructures = 24
-	maxComponents = MaxStructures + MaxStructures/2 + maxModes + 2
+	maxLines      = 12
+	maxPoints     = 10
+	maxComponents = constants + 2*maxLines + maxPoints + maxModes + 2
 )
 
 // Mixture is the predictive distribution of one row: a weighted mixture of Student's t
@@ -118,7 +120,7 @@ type Mixture struct {
 // unknown. The average must have learned at least one row.
 func (a *Average) Predict(inputs, levels []float64, scale float64, prior *Prior, mix *Mixture) {
 	mix.N, mix.Affines, mix.Modes, mix.Scaled = 0, span{}, span{}, false
-	lines, models := min(len(inputs), MaxStructures/2), min(len(levels), MaxStructures/2-constants)
+	lines, models := min(len(inputs), maxLines), min(len(levels), maxPoints)
 	constant := 1.0 - modelShare - exactShare
 	modes := len(a.Modes.Modes) > 0 && (prior.NoFeatures || !a.inputsMatter())
 	if modes {
@@ -222,9 +224,9 @@ func (a *Average) constant(deviation, rows float64, mix *Mixture, logWeight floa
 	mix.add(a.Mean, math.Sqrt(variance*(1+1/a.Rows)), freedom, logWeight)
 }
 
-// maxFall is the largest fall of a line outside the range of its input, in log peak: to half of the peak that the line
-// predicts at the end of the range. The peak for an input near zero is often a constant, which a line in logarithms does
-// not show.
+// maxFall is the largest fall of a line or an affine regression outside the range of its input, in log peak: to half of the
+// peak that it predicts at the end of the range. The peak for an input near zero is often a constant, which a line in
+// logarithms does not show.
 const maxFall = math.Ln2
 
 // predict adds the line to mix. nearest is the value nearest to x in the range of the input. The slope has the prior
@@ -244,7 +246,7 @@ func (l *Line) predict(x, nearest float64, prior *Prior, mean float64, mix *Mixt
 // Learn adds a row with the log peak y. inputs, levels and scale are those of Predict. mix is the result of Predict for
 // this row, and nil for the first row. If the average has kills, the caller must call ImputeKills afterwards.
 func (a *Average) Learn(inputs, levels []float64, scale, y float64, mix *Mixture) {
-	for len(a.Lines) < min(len(inputs), MaxStructures/2) {
+	for len(a.Lines) < min(len(inputs), maxLines) {
 		if len(a.Ranges) == len(a.Lines) {
 			a.Ranges = append(a.Ranges, Range{Low: math.Inf(1), High: math.Inf(-1)})
 		}
@@ -253,7 +255,7 @@ func (a *Average) Learn(inputs, levels []float64, scale, y float64, mix *Mixture
 	for len(a.Affines) < len(a.Lines) {
 		a.Affines = append(a.Affines, Affine{LogEvidence: a.Lines[len(a.Affines)].LogEvidence})
 	}
-	for len(a.Models) < min(len(levels), MaxStructures/2-constants) {
+	for len(a.Models) < min(len(levels), maxPoints) {
 		a.Models = append(a.Models, Point{})
 	}
 	if mix != nil {
@@ -278,8 +280,8 @@ func (a *Average) Learn(inputs, levels []float64, scale, y float64, mix *Mixture
 	a.LearnWeighted(inputs, y, 1)
 }
 
-// LearnWeighted adds a row with a weight of at most 1 to the constants, the lines and their ranges. It changes no evidence, no
-// mode and no point model. If the average has kills, the caller must call ImputeKills afterwards.
+// LearnWeighted adds a row with a weight of at most 1 to the constants, the lines, the affine regressions and the ranges of the
+// inputs. It changes no evidence, no mode and no point model. If the average has kills, the caller must call ImputeKills afterwards.
 func (a *Average) LearnWeighted(inputs []float64, y, weight float64) {
 	if weight <= 0 {
 		return
@@ -320,16 +322,13 @@ func (a *Average) updateEvidence(y float64, mix *Mixture) {
 	a.Constant += mix.logDensity(0, y)
 	a.Exact += mix.logDensity(1, y)
 	for i := range a.Lines {
-		component := 0 // the line of an input that the row does not have predicts the same as the constant
+		line, affine := 0, 0 // for an input that the row does not have, both predict the same as the constant
 		if i < lines {
-			component = constants + i
+			line, affine = constants+i, mix.Affines.from+i
 		}
-		a.Lines[i].LogEvidence += mix.logDensity(component, y)
-		if i < lines {
-			component += lines
-		}
+		a.Lines[i].LogEvidence += mix.logDensity(line, y)
 		if i < len(a.Affines) {
-			a.Affines[i].LogEvidence += mix.logDensity(component, y)
+			a.Affines[i].LogEvidence += mix.logDensity(affine, y)
 		}
 	}
 	if mix.Modes.size() > 0 {

@@ -6,7 +6,7 @@ package bayes
 // counts as its mean. There is one exception: the level of a line that raiseUnvariedLines has set also depends on the other
 // components, but Explain attributes the whole difference of this level from Line.Y to the input of the line.
 func (a *Average) Explain(inputs []float64, mix *Mixture, players []int, phi []float64) (base float64) {
-	lines := min(len(inputs), MaxStructures/2)
+	lines := min(len(inputs), maxLines)
 	for i := range mix.Points {
 		weight, level := mix.Weight[i], mix.Level[i]
 		line := i - constants

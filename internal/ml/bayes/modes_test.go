@@ -120,7 +120,7 @@ func TestAverageWithoutModesLearnsThem(t *testing.T) {
 
 func TestTheLargestMixtureHasTheMaximumNumberOfComponents(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 0))
-	inputs, levels := make([]float64, MaxStructures), make([]float64, MaxStructures)
+	inputs, levels := make([]float64, 2*maxLines), make([]float64, 2*maxLines)
 	var a Average
 	var mix Mixture
 	a.Learn(inputs, levels, 0, 0, nil)

@@ -35,9 +35,9 @@ const undiscountedRows = 8
 
 // discountModels reduces the influence of early rows on the evidence of the point models. A fit improves the point
 // models, so that their errors in the first rows say little about the next row. If n rows were learned before the current
-// one, and n is above undiscountedRows, the evidence relative to the best of the constant and the lines is multiplied by
-// n/(n+1). So after n rows a row i above undiscountedRows counts i/n (a forgetting factor as in dynamic model averaging,
-// Raftery et al. 2010). No fit changes the constant and the lines, so their evidence is not discounted.
+// one, and n is above undiscountedRows, the evidence relative to the best of the constant, the lines and the affine regressions
+// is multiplied by n/(n+1). So after n rows a row i above undiscountedRows counts i/n (a forgetting factor as in dynamic model
+// averaging, Raftery et al. 2010). No fit changes these structures, so their evidence is not discounted.
 func (a *Average) discountModels() {
 	if a.Rows <= undiscountedRows {
 		return
