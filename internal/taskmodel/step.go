@@ -237,7 +237,7 @@ func isChangeInTime(points []stepPoint, first int) bool {
 		slices.MaxFunc(beyond, byTime).at < slices.MinFunc(before, byTime).at
 }
 
-// fitTrendBeyond fits the trend of the peaks as if all runs were beyond the step. Otherwise the step would distort the slope, and
+// fitTrendBeyond fits the trends of the peaks as if all runs were beyond the step. Otherwise the step would distort the slope, and
 // with it the peaks that the trend predicts above the known range.
 func (m *models) fitTrendBeyond(rows []row, s *foundStep) {
 	var moved []row
@@ -253,6 +253,8 @@ func (m *models) fitTrendBeyond(rows []row, s *foundStep) {
 		moved, y = append(moved, r), append(y, math.Log(r.Peak))
 	}
 	m.PeakTrend.fit(moved, y)
+	m.ValueTrends = valueTrends{}
+	m.fitValueTrends(moved)
 }
 
 // beyondStep returns whether a number is beyond the step, 0 or 1, and its distance from the step, 0 up to it.

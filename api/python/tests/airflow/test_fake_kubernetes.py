@@ -1,8 +1,8 @@
 """Tests that the fake API works with the real Kubernetes clients.
 
-The run time of a pod whose script has `waits` (a waiting pod) begins when `Cluster.is_released` returns True; a read of
-such a pod without a node lasts until then. The run time of a pod whose script has `grows_to` (a growing pod) begins when
-its memory limit has been raised to `grows_to`.
+The run time of a pod whose script has `waits` (a waiting pod) begins when `Cluster.is_released` returns True; a read
+of such a pod without a node lasts until then. The run time of a pod whose script has `grows_to` (a growing pod) begins
+when its memory limit has been raised to `grows_to`.
 """
 
 from __future__ import annotations
