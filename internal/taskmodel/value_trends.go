@@ -27,8 +27,8 @@ type valueTrend struct {
 
 const (
 	maxTrendValues    = 8    // largest number of values with a trend, the most frequent ones
-	maxValueColumns   = 8    // largest number of categories and bools that are compared
-	maxValueTrendRows = 2000 // newest rows on which they are compared; with more, a fit takes longer
+	maxValueColumns   = 4    // largest number of categories and bools that are compared
+	maxValueTrendRows = 1000 // newest rows on which they are compared; with more, a fit takes longer
 	minValueShare     = 0.2  // share of the squared errors of the trend of all rows, with a level per value, that the trends by value must remove
 	valuePenalty      = 2.0  // penalty of each of their parameters, in units of the logarithm of the number of rows
 )
@@ -68,17 +68,28 @@ func (m *models) observeInputs(cells []sizing.Value, r *row) {
 func (m *models) fitValueTrends(rows []row) {
 	rows = slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return r.Isolated })
 	newest := rows[max(0, len(rows)-maxValueTrendRows):]
-	most, best := 0.0, -1
+	most := 0.0
+	var best valueSplit
 	for _, split := range m.splitByValue(newest) {
 		trends := m.newValueTrends(&split, newest)
 		if gain := trends.gain(&split, newest); gain > most {
-			most, best = gain, split.field
-			m.ValueTrends = trends
+			most, best, m.ValueTrends = gain, split, trends
 		}
 	}
-	if best >= 0 && len(newest) < len(rows) {
-		split := m.splitBy(best, rows)
-		m.ValueTrends = m.newValueTrends(&split, rows)
+	if most == 0 {
+		return
+	}
+	if len(newest) < len(rows) {
+		best = m.splitBy(best.field, rows)
+		m.ValueTrends = m.newValueTrends(&best, rows)
+	}
+	for k := range m.ValueTrends.Trends {
+		v := &m.ValueTrends.Trends[k]
+		own := rowsAt(rows, best.rows[k])
+		for i := range own {
+			v.Peaks.observeHighest(own[i].Cells)
+		}
+		v.RunTime = v.Peaks.fitRunTime(own)
 	}
 }
 
@@ -140,13 +151,21 @@ func (t *trend) squaredErrors(rows []row, indices []int) float64 {
 	return sumOfSquares(errors)
 }
 
+func rowsAt(rows []row, indices []int) []row {
+	at := make([]row, len(indices))
+	for k, i := range indices {
+		at[k] = rows[i]
+	}
+	return at
+}
+
 func (m *models) newValueTrends(split *valueSplit, rows []row) valueTrends {
 	trends := valueTrends{Field: split.field}
 	for k, value := range split.values {
-		own := make([]row, 0, len(split.rows[k]))
-		y := make([]float64, 0, len(split.rows[k]))
-		for _, i := range split.rows[k] {
-			own, y = append(own, rows[i]), append(y, math.Log(rows[i].Peak))
+		own := rowsAt(rows, split.rows[k])
+		y := make([]float64, len(own))
+		for i := range own {
+			y[i] = math.Log(own[i].Peak)
 		}
 		v := valueTrend{Value: value, Peaks: trend{Units: m.PeakTrend.Units}}
 		v.Peaks.addInputs(m.Enc)
@@ -154,10 +173,6 @@ func (m *models) newValueTrends(split *valueSplit, rows []row) valueTrends {
 			v.Peaks.observe(own[i].Cells, nil)
 		}
 		v.Peaks.fit(own, y)
-		for i := range own {
-			v.Peaks.observeHighest(own[i].Cells)
-		}
-		v.RunTime = v.Peaks.fitRunTime(own)
 		trends.Trends = append(trends.Trends, v)
 	}
 	return trends
