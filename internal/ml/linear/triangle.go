@@ -3,7 +3,6 @@ package linear
 import (
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
-	"gonum.org/v1/gonum/mat"
 )
 
 // triangle is a symmetric n × n matrix, stored as its upper triangle row by row. It needs
@@ -26,12 +25,9 @@ func (t *triangle) addOuter(weight float64, x []float64) {
 	blas64.Spr(weight, blas64.Vector{N: t.N, Data: x, Inc: 1}, blas64.SymmetricPacked(*t))
 }
 
-func (t *triangle) copy(s *mat.SymDense) {
-	next := 0
+func (t *triangle) copy(s blas64.Symmetric) {
+	next := t.Data
 	for i := range t.N {
-		for j := i; j < t.N; j++ {
-			t.Data[next] = s.At(i, j)
-			next++
-		}
+		next = next[copy(next, s.Data[i*s.Stride+i:i*s.Stride+t.N]):]
 	}
 }
