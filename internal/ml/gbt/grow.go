@@ -187,7 +187,8 @@ func (g *grower) build(rows []int32, gradients []gradient) histogram {
 	}
 	columns := g.columns
 	for ; len(columns) >= 4; columns = columns[4:] {
-		fill4(g.fourColumns(h, columns), rows, g.gradients)
+		four := g.fourColumns(h, columns)
+		fill4(&four, rows, g.gradients)
 	}
 	for _, c := range columns {
 		p := g.column(h, c)
@@ -207,15 +208,16 @@ func (g *grower) buildCounts(h histogram, rows []int32, gradients []gradient) {
 	}
 	columns := g.wide
 	for ; len(columns) >= 4; columns = columns[4:] {
-		fillCounts4(g.fourColumns(h, columns), rows, g.first)
+		four := g.fourColumns(h, columns)
+		fillCounts4(&four, rows, g.first)
 	}
 	for _, c := range columns {
 		fillCounts(g.column(h, c), rows, g.first)
 	}
 }
 
-func (g *grower) fourColumns(h histogram, columns []int) *[4]binColumn {
-	return &[4]binColumn{g.column(h, columns[0]), g.column(h, columns[1]), g.column(h, columns[2]), g.column(h, columns[3])}
+func (g *grower) fourColumns(h histogram, columns []int) [4]binColumn {
+	return [4]binColumn{g.column(h, columns[0]), g.column(h, columns[1]), g.column(h, columns[2]), g.column(h, columns[3])}
 }
 
 func (g *grower) column(h histogram, column int) binColumn {

@@ -1,5 +1,7 @@
 package gbt
 
+import "math"
+
 type split struct {
 	gain        float64 // twice the reduction of the penalised loss; 0: no split
 	column      int
@@ -60,9 +62,13 @@ func (f *nodeFinder) search(column int, bins []sums) {
 //
 //	GL²·s > a·(bar·(s − a) − G² + 2·G·GL)
 //
-// An empty bin repeats the previous cut and cannot exceed it. If every h is 1 (countsRows), the bins lack the sums of h.
+// An empty bin repeats the previous cut and cannot exceed it.
 func (f *nodeFinder) scan(column int, bins []sums, left sums) {
-	total, lambda, countsRows := f.total, f.lambda, f.countsRows
+	if f.countsRows {
+		f.scanCounts(column, bins, left)
+		return
+	}
+	total, lambda := f.total, f.lambda
 	bar := max(f.best.gain, f.minGain) + f.parent
 	s, g2, squared := total.h+2*lambda, 2*total.g, total.g*total.g
 	rest := bar*s - squared
@@ -72,10 +78,8 @@ func (f *nodeFinder) scan(column int, bins []sums, left sums) {
 	for b := range bins[:len(bins)-1] {
 		d := &bins[b]
 		g += d.g
+		h += d.h
 		n += d.n
-		if h += d.h; countsRows {
-			h = float64(n)
-		}
 		if n > maxN || h > maxH {
 			break
 		}
@@ -85,6 +89,39 @@ func (f *nodeFinder) scan(column int, bins []sums, left sums) {
 		a := h + lambda
 		if g*g*s > a*(rest-bar*a+g2*g) {
 			if both := f.score(g, h) + f.score(total.g-g, total.h-h); both > bar {
+				found, bar = b, both
+				rest = bar*s - squared
+			}
+		}
+	}
+	if found >= 0 {
+		f.best = split{gain: bar - f.parent, column: column, bin: found, missingLeft: left.n > 0}
+	}
+}
+
+// scanCounts is scan if every h is 1: the bins lack the sums of h, because they are the numbers of rows.
+func (f *nodeFinder) scanCounts(column int, bins []sums, left sums) {
+	totalG, totalH, lambda := f.total.g, f.total.h, f.lambda
+	bar := max(f.best.gain, f.minGain) + f.parent
+	s, g2, squared := totalH+2*lambda, 2*totalG, totalG*totalG
+	rest := bar*s - squared
+	g, n, found := left.g, left.n, -1
+	least := max(f.minRows, int(math.Ceil(min(f.minWeight, totalH))))
+	most := f.total.n - least
+	for b := range bins[:len(bins)-1] {
+		d := &bins[b]
+		g += d.g
+		n += d.n
+		if n > most {
+			break
+		}
+		if n < least {
+			continue
+		}
+		h := float64(n)
+		a := h + lambda
+		if g*g*s > a*(rest-bar*a+g2*g) {
+			if both := f.score(g, h) + f.score(totalG-g, totalH-h); both > bar {
 				found, bar = b, both
 				rest = bar*s - squared
 			}
