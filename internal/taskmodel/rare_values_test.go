@@ -59,10 +59,11 @@ func TestRareFlagCausesFewKills(t *testing.T) {
 }
 
 // The peak depends on the rows, but not at a full refresh. So the models predict full refreshes worse than other runs, and most
-// residuals are from other runs. The kills of exceptions (ExceptionCounts) raise the promise.
+// residuals are from other runs. The kills of exceptions (ExceptionCounts) raise the promise. The first two full refreshes do not
+// count: only after the second do the models know the flag.
 func TestPromisesForExceptions(t *testing.T) {
 	kills, promised := 0.0, 0.0
-	for seed := range uint64(4) {
+	for seed := range uint64(8) {
 		k, rng := newTask(t), newRand(seed)
 		for run := range 500 {
 			rows := noise(rng, 0.5)
@@ -72,7 +73,7 @@ func TestPromisesForExceptions(t *testing.T) {
 				f["full_refresh"], gibs = sizing.BoolValue(true), 12
 			}
 			s := k.run(f, gibs*noise(rng, 0.05))
-			if isFull && run > 25 {
+			if isFull && run > 50 {
 				promised += s.promised
 				if s.killed {
 					kills++
@@ -83,7 +84,7 @@ func TestPromisesForExceptions(t *testing.T) {
 	}
 	t.Logf("%v full refreshes killed, %.1f promised", kills, promised)
 	require.Positive(t, kills)
-	assert.LessOrEqual(t, kills, promised+2*math.Sqrt(promised))
+	assert.LessOrEqual(t, kills, promised+max(promised/2, 3*math.Sqrt(promised)))
 	assert.LessOrEqual(t, promised, 2*kills)
 }
 

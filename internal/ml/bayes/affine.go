@@ -60,12 +60,10 @@ func (l *Affine) at(x, nearest float64) (level, leverage float64, ok bool) {
 
 // predict adds the regression to mix, unless `at` returns false. The variance comes from recursive residuals (Brown, Durbin &
 // Evans 1975), because relative errors of a peak far above the regression are never larger than 1.
-func (l *Affine) predict(x, nearest float64, prior *Prior, mix *Mixture, logWeight float64) (ok bool) {
+func (l *Affine) predict(x, nearest float64, prior *Prior, factors *BayesFactors, mix *Mixture, logWeight float64) (ok bool) {
 	level, leverage, ok := l.at(x, nearest)
 	if ok {
-		freedom := prior.Rows + l.Tested
-		variance := (prior.Rows*prior.Deviation*prior.Deviation + l.Squares) / freedom
-		mix.add(level, math.Sqrt(variance*(1+leverage)), freedom, logWeight)
+		mix.addRegression(level, l.Squares, prior.Rows+l.Tested, leverage, prior, factors, logWeight)
 	}
 	return ok
 }
@@ -77,8 +75,11 @@ func (a *Average) predictAffines(inputs []float64, prior *Prior, mix *Mixture) {
 		weight := math.Log(affineShare/float64(len(inputs))) + a.affineEvidence(i)
 		if !a.hasLine(i, x) {
 			a.constant(prior.Deviation, prior.Rows, mix, weight)
-		} else if nearest := a.nearest(i, x); i >= len(a.Affines) || !a.Affines[i].predict(x, nearest, prior, mix, weight) {
-			a.Lines[i].predict(x, nearest, prior, prior.slope(i), mix, weight)
+			continue
+		}
+		factors := a.narrow(i).Affine
+		if i >= len(a.Affines) || !a.Affines[i].predict(x, a.nearest(i, x), prior, &factors, mix, weight) {
+			a.predictLine(i, x, prior, mix, weight)
 		}
 	}
 	mix.Affines.to = mix.N

@@ -57,6 +57,7 @@ type Average struct {
 	Exact    float64   // log evidence of the narrow constant, for tasks with almost identical peaks
 	Lines    []Line    // by input
 	Affines  []Affine  `cbor:",omitempty"` // by input; empty in averages stored before this field existed
+	Narrow   []Narrow  `cbor:",omitempty"` // by input; empty in averages stored before this field existed
 	Ranges   []Range   `cbor:",omitempty"` // by input; empty in averages stored before this field existed
 	Models   []Point   // by point model
 	Units    []float64 `cbor:",omitempty"` // by input, see SetUnit; 0: unknown
@@ -113,6 +114,8 @@ type Mixture struct {
 	Level   [maxComponents]float64 // locations, as log peaks
 	Scale   [maxComponents]float64 // in log peak
 	Freedom [maxComponents]float64 // degrees of freedom
+
+	variances [maxComponents]variances // of the lines and affine regressions
 }
 
 // Predict fills mix for a row with inputs and levels. inputs are already logarithms, see Log; NaN: missing. levels are the log
@@ -141,7 +144,7 @@ func (a *Average) Predict(inputs, levels []float64, scale float64, prior *Prior,
 			a.constant(prior.Deviation, prior.Rows, mix, weight+evidence)
 			continue
 		}
-		a.Lines[i].predict(inputs[i], a.nearest(i, inputs[i]), prior, prior.slope(i), mix, weight+a.Lines[i].LogEvidence)
+		a.predictLine(i, inputs[i], prior, mix, weight+a.Lines[i].LogEvidence)
 	}
 	a.predictAffines(inputs[:lines], prior, mix)
 	if modes {
@@ -229,18 +232,18 @@ func (a *Average) constant(deviation, rows float64, mix *Mixture, logWeight floa
 // logarithms does not show.
 const maxFall = math.Ln2
 
-// predict adds the line to mix. nearest is the value nearest to x in the range of the input. The slope has the prior
-// N(mean, Spread²), which counts as much as rows whose inputs have a sum of squared deviations of (Deviation/Spread)².
-func (l *Line) predict(x, nearest float64, prior *Prior, mean float64, mix *Mixture, logWeight float64) {
+// predictLine adds the line of input i, whose value is x, to mix. The slope has the prior N(mean, Spread²), which counts as much
+// as rows whose inputs have a sum of squared deviations of (Deviation/Spread)².
+func (a *Average) predictLine(i int, x float64, prior *Prior, mix *Mixture, logWeight float64) {
+	l, mean, factors := &a.Lines[i], prior.slope(i), a.narrow(i).Line
 	lambda := prior.Deviation * prior.Deviation / (prior.Spread * prior.Spread)
 	slope := (lambda*mean + l.XY) / (lambda + l.XX)
 	off := slope - mean
 	squares := max(0, l.YY-2*slope*l.XY+slope*slope*l.XX) + lambda*off*off
 	freedom := prior.Rows + l.Rows - 1
-	variance := (prior.Rows*prior.Deviation*prior.Deviation + squares) / freedom
 	distance := x - l.X
-	level := l.Y + max(slope*distance, slope*(nearest-l.X)-maxFall)
-	mix.add(level, math.Sqrt(variance*(1+1/l.Rows+distance*distance/(lambda+l.XX))), freedom, logWeight)
+	level := l.Y + max(slope*distance, slope*(a.nearest(i, x)-l.X)-maxFall)
+	mix.addRegression(level, squares, freedom, 1/l.Rows+distance*distance/(lambda+l.XX), prior, &factors, logWeight)
 }
 
 // Learn adds a row with the log peak y. inputs, levels and scale are those of Predict. mix is the result of Predict for
@@ -254,6 +257,9 @@ func (a *Average) Learn(inputs, levels []float64, scale, y float64, mix *Mixture
 	}
 	for len(a.Affines) < len(a.Lines) {
 		a.Affines = append(a.Affines, Affine{LogEvidence: a.Lines[len(a.Affines)].LogEvidence})
+	}
+	for len(a.Narrow) < len(a.Lines) {
+		a.Narrow = append(a.Narrow, Narrow{})
 	}
 	for len(a.Models) < min(len(levels), maxPoints) {
 		a.Models = append(a.Models, Point{})
@@ -327,6 +333,8 @@ func (a *Average) updateEvidence(y float64, mix *Mixture) {
 			line, affine = constants+i, mix.Affines.from+i
 		}
 		a.Lines[i].LogEvidence += mix.logDensity(line, y)
+		mix.updateFactors(line, y, &a.Narrow[i].Line)
+		mix.updateFactors(affine, y, &a.Narrow[i].Affine)
 		if i < len(a.Affines) {
 			a.Affines[i].LogEvidence += mix.logDensity(affine, y)
 		}

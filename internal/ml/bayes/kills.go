@@ -85,7 +85,7 @@ func (a *Average) ImputeKills(prior *Prior) {
 	}
 	imputed := &Average{
 		Rows: a.Rows, Mean: a.Mean, Squares: a.Squares, Constant: a.Constant, Exact: a.Exact,
-		Lines: slices.Clone(a.Lines), Affines: slices.Clone(a.Affines), Ranges: slices.Clone(a.Ranges), Models: slices.Clone(a.Models),
+		Lines: slices.Clone(a.Lines), Affines: slices.Clone(a.Affines), Narrow: slices.Clone(a.Narrow), Ranges: slices.Clone(a.Ranges), Models: slices.Clone(a.Models),
 		Modes: Modes{Modes: slices.Clone(a.Modes.Modes), LogEvidence: a.Modes.LogEvidence, Created: a.Modes.Created},
 	}
 	var mix Mixture

@@ -4,6 +4,7 @@ import "math"
 
 // add appends a component. Its weight remains a logarithm until normalise is called.
 func (m *Mixture) add(level, scale, freedom, logWeight float64) {
+	m.variances[m.N] = variances{}
 	m.Level[m.N], m.Scale[m.N], m.Freedom[m.N], m.Weight[m.N] = level, scale, freedom, logWeight
 	m.N++
 }
@@ -106,11 +107,14 @@ func (m *Mixture) deviation(mid float64) float64 {
 	return math.Sqrt(variance)
 }
 
-func (m *Mixture) logDensity(i int, y float64) float64 {
-	z, f := (y-m.Level[i])/m.Scale[i], m.Freedom[i]
+func (m *Mixture) logDensity(i int, y float64) float64 { return m.logDensityOf(i, y, m.Scale[i]) }
+
+// logDensityOf returns the log density of component i at y if it had this scale.
+func (m *Mixture) logDensityOf(i int, y, scale float64) float64 {
+	z, f := (y-m.Level[i])/scale, m.Freedom[i]
 	upper, _ := math.Lgamma((f + 1) / 2)
 	lower, _ := math.Lgamma(f / 2)
-	return upper - lower - 0.5*math.Log(f*math.Pi) - (f+1)/2*math.Log1p(z*z/f) - math.Log(m.Scale[i])
+	return upper - lower - 0.5*math.Log(f*math.Pi) - (f+1)/2*math.Log1p(z*z/f) - math.Log(scale)
 }
 
 // survival returns P(t > z) of Student's t by Wallace's normal approximation (1959). Its

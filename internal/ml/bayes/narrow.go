@@ -1,0 +1,73 @@
+package bayes
+
+import "math"
+
+// Prior.Deviation is typical of similar tasks, but the errors of an exact relation are much smaller. With Prior.Deviation
+// alone, the margin above a line would stay wide for dozens of rows. So the prior of a line or of an affine regression is a
+// mixture of inverse gamma distributions of the variance: one for Prior.Deviation and one for each narrow deviation.
+
+// narrowRatios are the narrow prior deviations, relative to Prior.Deviation.
+var narrowRatios = [...]float64{0.3, 0.1, 0.03}
+
+// narrowShare is the prior probability of all narrow deviations together.
+const narrowShare = 0.2
+
+// BayesFactors holds the log Bayes factor of each narrow prior deviation, relative to Prior.Deviation.
+type BayesFactors [len(narrowRatios)]float64
+
+// Narrow holds the Bayes factors of an input.
+type Narrow struct {
+	_            struct{} `cbor:",toarray"` // compact, because a task has up to twelve
+	Line, Affine BayesFactors
+}
+
+func (a *Average) narrow(i int) Narrow {
+	if i < len(a.Narrow) {
+		return a.Narrow[i]
+	}
+	return Narrow{}
+}
+
+// variances holds the predictive variances of a component by prior deviation; wide is that of Prior.Deviation, and 0 if the
+// component has no other.
+type variances struct {
+	wide   float64
+	narrow [len(narrowRatios)]float64
+}
+
+// addRegression appends a line or an affine regression. Its variance is the mean over the prior deviations, weighted by their
+// posterior probabilities. squares is the sum of its squared errors; leverage is the variance of its level, relative to that
+// of the errors.
+func (m *Mixture) addRegression(level, squares, freedom, leverage float64, prior *Prior, factors *BayesFactors, logWeight float64) {
+	variance := func(ratio float64) float64 {
+		deviation := ratio * prior.Deviation
+		return (prior.Rows*deviation*deviation + squares) / freedom * (1 + leverage)
+	}
+	v := variances{wide: variance(1)}
+	top := 0.0
+	for _, f := range factors {
+		top = max(top, f)
+	}
+	total := (1 - narrowShare) * math.Exp(-top)
+	sum := total * v.wide
+	for k, ratio := range narrowRatios {
+		weight := narrowShare / float64(len(narrowRatios)) * math.Exp(factors[k]-top)
+		v.narrow[k] = variance(ratio)
+		total += weight
+		sum += weight * v.narrow[k]
+	}
+	m.add(level, math.Sqrt(sum/total), freedom, logWeight)
+	m.variances[m.N-1] = v
+}
+
+// updateFactors adds the log peak y of a row to the Bayes factors of component i of the mixture that predicted the row.
+func (m *Mixture) updateFactors(i int, y float64, factors *BayesFactors) {
+	v := &m.variances[i]
+	if v.wide == 0 {
+		return
+	}
+	wide := m.logDensityOf(i, y, math.Sqrt(v.wide))
+	for k := range factors {
+		factors[k] += m.logDensityOf(i, y, math.Sqrt(v.narrow[k])) - wide
+	}
+}
