@@ -22,7 +22,8 @@ const (
 //	number      raw, log1p, missing flag, step          raw, step
 //	bool        0/1, missing flag                       0/1
 //	category    one-hot, statistic if many levels       one-hot, statistic
-//	 + parts    each recurring part as a category       the same
+//	 + parts    each recurring part as a category,      the same
+//	            the numbers in the other parts          raw
 //	 + numbers  raw, log1p of each number in its text   raw
 //	date        weekend, cosine of the month, peak days weekday, month, day of the month, hour (see chooseCycles)
 //	date pair   difference in days, raw and log         difference
@@ -69,7 +70,7 @@ type column struct {
 	NoMonth         bool        `cbor:",omitempty"`     // the month counts as missing; see chooseCycles
 	LocalTime       bool        `cbor:",omitempty"`     // the columns of a date follow its local time, otherwise UTC; see chooseClock
 	Numbers         textNumbers `cbor:",omitzero"`      // the numbers in the texts of a category whose texts differ only in numbers
-	Parts           textParts   `cbor:",omitzero"`      // the recurring parts of the texts of a category whose texts seldom recur
+	Parts           textParts   `cbor:",omitzero"`      // the recurring parts and the numbers of the texts of a category whose texts seldom recur
 
 	PresentShare   float64 `cbor:"Known,omitzero"` // share of the rows that have the feature
 	ExplainedShare float64 `cbor:"Tells,omitzero"` // share of the variance of the log peak that the feature explains alone

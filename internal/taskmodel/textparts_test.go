@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
 // deliveries draws runs with a path as their feature. The peak depends on the customer in the path. The date and the hash
@@ -46,5 +47,59 @@ func TestRecurringPartsOfATextAreLearned(t *testing.T) {
 		s := k.model.Size(question(sizing.Features{"path": sizing.TextValue("of another form")}))
 		assert.Greater(t, s.Limit, bytes(1), s.Reason)
 		assert.Contains(t, s.Reason, "was not seen before")
+	}
+}
+
+// textForms are texts with a number of rows and a word; the peaks with the word "full" are twice the others. The name is that of the
+// number in a reason.
+var textForms = []struct {
+	name, full, other string
+}{
+	{"conf", `{"mode": "full", "rows": %d}`, `{"mode": "new", "rows": %d}`},
+	{"conf", "--mode full --rows %d", "--mode new --rows %d"},
+	{"conf", "--rows %d --full-refresh", "--rows %d"},
+	{"number 2 in conf", "s3://full/%drows.csv", "s3://new/%drows.csv"},
+}
+
+func TestNumbersBesideAWordAreLearned(t *testing.T) {
+	for i, form := range textForms {
+		features := func(isFull bool, rows int) (f sizing.Features, gibs float64) {
+			text, gibs := fmt.Sprintf(form.other, rows), .2+float64(rows)/500
+			if isFull {
+				text, gibs = fmt.Sprintf(form.full, rows), 2*gibs
+			}
+			return sizing.Features{"conf": sizing.TextValue(text)}, gibs
+		}
+		draw := func(rng *rand.Rand) (isFull bool, rows int) {
+			return rng.IntN(2) == 0, int(1000 * math.Exp(.7*rng.NormFloat64()))
+		}
+		k, rng, largest := newTask(t), newRand(uint64(i)), 0
+		for range 150 {
+			isFull, rows := draw(rng)
+			f, gibs := features(isFull, rows)
+			largest = max(largest, rows)
+			k.reportSuccess(f, gibs*noise(rng, .04))
+		}
+		k.train()
+		for range 30 {
+			isFull, rows := draw(rng)
+			f, gibs := features(isFull, max(200, min(rows, largest)))
+			s := k.model.Size(question(f))
+			ratio := float64(s.Limit) / float64(bytes(gibs))
+			assert.Greater(t, ratio, .9, "%s, %d rows: %s", form.full, rows, s.Reason)
+			assert.Less(t, ratio, 1.7, "%s, %d rows: %s", form.full, rows, s.Reason)
+			require.NotContains(t, s.Reason, "was not seen before")
+		}
+		for _, factor := range []int{3, 8} {
+			f, gibs := features(true, factor*largest)
+			s := sizeUncapped(k, f)
+			require.Nil(t, s.Promised, s.Reason)
+			require.Contains(t, s.Reason, "outside the known range: "+form.name+" ")
+			ratio := float64(s.Limit) / float64(bytes(gibs))
+			assert.Greater(t, ratio, 1.0, "%d times: %s", factor, s.Reason)
+			assert.Less(t, ratio, 2.5, "%d times: %s", factor, s.Reason)
+			require.Equal(t, taskmodel.FormatVersion, k.model.Format(), "earlier releases would find other parts")
+			assert.Equal(t, s, sizeUncapped(&task{t: t, model: reopened(t, k.model)}, f))
+		}
 	}
 }
