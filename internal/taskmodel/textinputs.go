@@ -9,7 +9,7 @@ import (
 )
 
 // textInput is a number in the texts of a category as an input of the trend. The numbers are those of the whole text
-// (textNumbers) or of its parts (textParts), in the order of the text.
+// (textNumbers) or of its parts (textParts), in the order of the text, and then the periods between its dates (textDates).
 type textInput struct {
 	_      struct{} `cbor:",toarray"`
 	Field  int      // index in the schema
@@ -19,17 +19,23 @@ type textInput struct {
 	column *column // of the field
 }
 
-// textNumberCount returns how many numbers of the texts of a category have columns.
+// textNumberCount returns how many numbers and periods of the texts of a category have columns.
 func (c *column) textNumberCount() int {
-	n := c.Numbers.count()
+	n := c.Numbers.count() + c.Dates.count()
 	for k := range c.Parts.Columns {
 		n += c.Parts.Columns[k].Numbers.count()
 	}
 	return n
 }
 
+// hasTextColumns reports whether parts, numbers or periods of the texts have columns.
+func (c *column) hasTextColumns() bool { return len(c.Parts.At) > 0 || c.textNumberCount() > 0 }
+
+// period returns the index of the period with the index `number` among the numbers of the texts; negative for a number.
+func (c *column) period(number int) int { return number - c.textNumberCount() + c.Dates.count() }
+
 // partWithNumber returns the part of a text with a number of the column: text[from:to]. The number has the index k among the
-// numbers of this part. ok is false if the text lacks the part.
+// numbers of this part. ok is false if the text lacks the part, or if the number is a period.
 func (c *column) partWithNumber(text string, number int) (numbers *textNumbers, k, from, to int, ok bool) {
 	if number < c.Numbers.count() {
 		return &c.Numbers, number, 0, len(text), true
@@ -46,12 +52,19 @@ func (c *column) partWithNumber(text string, number int) (numbers *textNumbers, 
 }
 
 func (n *textInput) read(cells []sizing.Value) (x float64, known bool) {
+	var buffer [max(maxTextNumbers, maxTextDates)]float64
 	text := cells[n.Field].Text
+	if k := n.column.period(n.Number); k >= 0 {
+		lengths, ok := n.column.Dates.read(text, buffer[:0])
+		if !ok {
+			return 0, false
+		}
+		return lengths[k], true
+	}
 	numbers, k, from, to, ok := n.column.partWithNumber(text, n.Number)
 	if !ok {
 		return 0, false
 	}
-	var buffer [maxTextNumbers]float64
 	values, known := numbers.read(text[from:to], buffer[:0])
 	if !known {
 		return 0, false
@@ -62,30 +75,36 @@ func (n *textInput) read(cells []sizing.Value) (x float64, known bool) {
 // write replaces the number in the text of a row. Texts of another form remain.
 func (n *textInput) write(cells []sizing.Value, x float64) {
 	text := cells[n.Field].Text
-	numbers, k, from, to, ok := n.column.partWithNumber(text, n.Number)
-	if !ok {
-		return
+	if k := n.column.period(n.Number); k >= 0 {
+		cells[n.Field].Text = n.column.Dates.replace(text, k, x)
+	} else if numbers, k, from, to, ok := n.column.partWithNumber(text, n.Number); ok {
+		cells[n.Field].Text = text[:from] + numbers.replace(text[from:to], k, x) + text[to:]
 	}
+}
+
+// replace returns the text with another value of number k, or the same text if it has another form.
+func (n *textNumbers) replace(text string, k int, x float64) string {
 	var buffer [maxTextNumbers]float64
-	values, ok := numbers.read(text[from:to], buffer[:0])
+	values, ok := n.read(text, buffer[:0])
 	if !ok {
-		return
+		return text
 	}
 	values[k] = x
-	var written strings.Builder
-	written.WriteString(text[:from])
+	var replaced strings.Builder
 	for i, value := range values {
-		written.WriteString(numbers.Between[i])
-		written.WriteString(strconv.FormatFloat(value, 'f', -1, 64))
+		replaced.WriteString(n.Between[i])
+		replaced.WriteString(strconv.FormatFloat(value, 'f', -1, 64))
 	}
-	written.WriteString(numbers.Between[len(values)])
-	written.WriteString(text[to:])
-	cells[n.Field].Text = written.String()
+	replaced.WriteString(n.Between[len(values)])
+	return replaced.String()
 }
 
 // describe returns the name of the feature and, if its text in cells has several numbers, the position of the number.
 func (n *textInput) describe(schema *sizing.Schema, cells []sizing.Value) string {
 	name, text := schema.Fields[n.Field].Name, cells[n.Field].Text
+	if k := n.column.period(n.Number); k >= 0 {
+		return fmt.Sprintf("days between dates %d and %d in %s", k+1, k+2, name)
+	}
 	_, k, from, _, ok := n.column.partWithNumber(text, n.Number)
 	if !ok || countNumbers(text) == 1 {
 		return name

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -99,6 +100,35 @@ func TestNumbersBesideAWordAreLearned(t *testing.T) {
 			assert.Greater(t, ratio, 1.0, "%d times: %s", factor, s.Reason)
 			assert.Less(t, ratio, 2.5, "%d times: %s", factor, s.Reason)
 			require.Equal(t, taskmodel.FormatVersion, k.model.Format(), "earlier releases would find other parts")
+			assert.Equal(t, s, sizeUncapped(&task{t: t, model: reopened(t, k.model)}, f))
+		}
+	}
+}
+
+func TestPeriodsInTextsAreLearned(t *testing.T) {
+	start := time.Date(2025, 1, 6, 0, 0, 0, 0, time.UTC)
+	features := func(day, days int) sizing.Features {
+		to := start.AddDate(0, 0, day)
+		return sizing.Features{"window": sizing.TextValue(to.AddDate(0, 0, -days).Format(time.DateOnly) + "/" + to.Format(time.DateOnly))}
+	}
+	lengths := []int{1, 1, 1, 7, 30, 90}
+	for seed := range uint64(2) {
+		k, rng := newTask(t), newRand(seed)
+		for day := range 150 {
+			days := lengths[rng.IntN(len(lengths))]
+			k.reportSuccess(features(day, days), (.3+float64(days)/4)*noise(rng, .04))
+		}
+		k.train()
+		for _, days := range append(lengths, 360) {
+			f := features(150, days)
+			s := sizeUncapped(k, f)
+			ratio := float64(s.Limit) / float64(bytes(.3+float64(days)/4))
+			assert.Greater(t, ratio, .9, "%d days: %s", days, s.Reason)
+			assert.Less(t, ratio, 2.5, "%d days: %s", days, s.Reason)
+			require.Equal(t, days > 180, s.Promised == nil, s.Reason)
+			if s.Promised == nil {
+				require.Contains(t, s.Reason, "outside the known range: days between dates 1 and 2 in window 360 (1 … 90)")
+			}
 			assert.Equal(t, s, sizeUncapped(&task{t: t, model: reopened(t, k.model)}, f))
 		}
 	}

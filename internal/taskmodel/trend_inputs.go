@@ -28,7 +28,7 @@ func (t *trend) addInputs(e *encoder) {
 	for j := range e.Columns {
 		c := &e.Columns[j]
 		for k := range c.textNumberCount() {
-			if c.Kind == sizing.Category {
+			if c.Kind == sizing.Category && !slices.Contains(c.Dates.Inside, k) {
 				t.Texts = append(t.Texts, textInput{Field: j, Number: k, Range: noInterval, column: c})
 			}
 		}
