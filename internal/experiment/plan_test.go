@@ -148,7 +148,7 @@ func TestTopEdgeHasAMarginIfAPeakExceedsTheRequest(t *testing.T) {
 	assert.Equal(t, 36.0, r.Binnings[0].BinsGB[1], "the top edge is a fifth above the largest peak, 30 GB")
 }
 
-// Table 6 of the publication of the load-aware scheduler, on which this service is based, gives these edges in GB and the
+// Table 6 of the publication of a load-aware scheduler (see binning.History.Improvement) gives these edges in GB and the
 // improvements with them (Binning.Optimal and, weighted by duration, Binning.TimeOptimal), in percent.
 // LOADAWARE_RETAIL_TRACE names a gzipped CSV history with the distributions of that publication.
 func TestTheRetailTraceGivesThePublishedImprovements(t *testing.T) {

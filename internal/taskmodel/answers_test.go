@@ -25,6 +25,7 @@ var update = flag.Bool("update", false, "rewrite the reference files in testdata
 //
 //	go test ./internal/taskmodel -run TestAnswersMatchTheReference -update
 func TestAnswersMatchTheReference(t *testing.T) {
+	t.Parallel()
 	const file = "testdata/answers.txt"
 	var out strings.Builder
 	var memo taskmodel.Memo

@@ -77,6 +77,7 @@ func anyQuestion(rng *rand.Rand, f sizing.Features) taskmodel.Question {
 }
 
 func TestFactorsMultiplyToTheGrant(t *testing.T) {
+	t.Parallel()
 	draws := map[string]generator{"sales with dates": salesForecast, "sale": sale, "extreme": extreme}
 	for name, draw := range generators {
 		draws[name] = draw

@@ -50,6 +50,7 @@ func TestExtrapolationDoesNotDependOnTheUnit(t *testing.T) {
 
 // The peak is proportional to the size, or to a power of it. In each unit, the grants near the largest sizes are about the same.
 func TestGrantsDoNotDependOnTheUnit(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(2) {
 		for _, power := range []float64{.5, 1} {
 			var inBytes []sizing.Bytes

@@ -32,6 +32,7 @@ func extreme(rng *rand.Rand) (sizing.Features, float64) {
 }
 
 func TestExtremeReportsKeepAnswersValid(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(40) {
 		k, rng := newTask(t), newRand(seed)
 		requireAmount := func(b sizing.Bytes) { require.True(t, b > 0 && b <= sizing.MaxBytes, "%d bytes", b) }

@@ -39,6 +39,7 @@ func without(f sizing.Features, names ...string) sizing.Features {
 }
 
 func TestRunsWithMissingFeaturesAreNotKilledMuchMoreThanPromised(t *testing.T) {
+	t.Parallel()
 	for name, lost := range map[string][]string{
 		"a number":     {"items"},
 		"a date":       {"from"},

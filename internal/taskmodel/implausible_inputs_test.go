@@ -205,6 +205,7 @@ func TestLargeNumberIsExtrapolatedDespiteAKnownNegativeOne(t *testing.T) {
 // must be below the larger of 10 GiB and 1.3 times the answer at the edge, or below 50 GiB if the input is treated as missing.
 // On the plateau, the reason of an answer above 1.5 times the answer at the edge must contain "extrapolated".
 func TestAnswersOutsideTheRangeStayLowWithoutARisingTrend(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		draw func(rng *rand.Rand) float64
 		peak func(x float64) float64

@@ -30,6 +30,7 @@ func salesForecast(rng *rand.Rand) (sizing.Features, float64) {
 }
 
 func TestMissingFeatureRaisesGrantsAtMostByItsRelevance(t *testing.T) {
+	t.Parallel()
 	const seeds, questions = 4, 60
 	type sizedRun struct {
 		model    *taskmodel.Model
@@ -81,6 +82,7 @@ func TestMissingFeatureRaisesGrantsAtMostByItsRelevance(t *testing.T) {
 
 // A new feature appears in runs that lack another feature, as after a renaming of a feature.
 func TestNewFeatureBesideAMissingOneHardlyChangesGrants(t *testing.T) {
+	t.Parallel()
 	const questions = 20
 	withNew := func(f sizing.Features, gibs float64) sizing.Features {
 		f = without(f)
@@ -132,6 +134,7 @@ func TestNewFeatureBesideAMissingOneHardlyChangesGrants(t *testing.T) {
 // The first 120 runs have the most relevant feature, and all later runs lack it. Each later run is reported before the next
 // one is sized, and the task is trained after every ten of them.
 func TestRiskWithoutTheMostRelevantFeatureIsNotUnderstated(t *testing.T) {
+	t.Parallel()
 	const seeds, questions = 8, 80
 	kills, promised, granted, used := 0.0, 0.0, 0.0, 0.0
 	for seed := range uint64(seeds) {

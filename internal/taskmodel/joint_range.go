@@ -113,8 +113,9 @@ func (t *trend) inverse(j int, z float64) float64 {
 	return math.Copysign(t.logOffsetOf(j)*math.Expm1(math.Abs(z)), z)
 }
 
-// raiseToLine raises p to the prediction of the line without the bound of levelOf, but to at most `edge` plus maxConvexSlope times the
-// rise of the trend: a base plus a product of several inputs rises faster than the trend.
+// raiseToLine raises p to the prediction of the line without the bound of levelOf: a base plus a product of several inputs rises
+// faster than the trend. It raises p at most to `edge` plus maxConvexSlope times the rise of the trend. `edge` is the prediction
+// for the row b.atEdge, whose inputs were moved into their ranges.
 func (m *models) raiseToLine(cells []sizing.Value, p, edge *experts.Point, rise float64, b *buffers) {
 	b.line, b.tree = m.Enc.encode(cells, b.line[:0], b.tree[:0])
 	line := withOffset(m.lineRidge().Predict(b.line), m.Offset)

@@ -49,6 +49,7 @@ func sizes(value func(int) sizing.Value) generator {
 }
 
 func TestFeatureKindFollowsTheMajority(t *testing.T) {
+	t.Parallel()
 	number := func(size int) sizing.Value { return sizing.NumberValue(float64(size)) }
 	amount := func(size int) sizing.Value { return sizing.TextValue(fmt.Sprintf("%d GB", size)) }
 	day := func(size int) sizing.Value { return dayValue(20000 + 7*size) }

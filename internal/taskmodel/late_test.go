@@ -45,6 +45,7 @@ var lateHistories = map[string]func(rng *rand.Rand, live bool) (sizing.Features,
 
 // A task was live for 60 runs before its older history is imported.
 func TestAnOlderHistoryImportedLaterIsLearnedInTheOrderOfTime(t *testing.T) {
+	t.Parallel()
 	for name, draw := range lateHistories {
 		t.Run(name, func(t *testing.T) {
 			k, rng := newTask(t), rand.New(rand.NewPCG(1, 2))

@@ -28,6 +28,7 @@ func (k levelTask) runDaily(days, perDay int, dailyLevel func(at time.Time) floa
 
 // The peaks are larger at weekends. The first weekend looks like a new level, and shows what the next ones need.
 func TestWeekendsAreLearnedFromTheFirstOne(t *testing.T) {
+	t.Parallel()
 	for _, perDay := range []int{4, 8, 24} {
 		const tasks, weeks = 6, 4
 		first, killed, promised, runs := 0, 0, 0.0, 0
@@ -57,6 +58,7 @@ func TestWeekendsAreLearnedFromTheFirstOne(t *testing.T) {
 
 // With several runs a day, too, two months show the days of the month with larger peaks.
 func TestFirstDaysOfTheMonthAreLearnedFromTwoMonths(t *testing.T) {
+	t.Parallel()
 	const tasks = 6
 	killed := 0
 	for seed := range uint64(tasks) {

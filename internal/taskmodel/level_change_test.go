@@ -155,6 +155,7 @@ func TestAMappedTaskLearnsAnUndecidedRun(t *testing.T) {
 // The peaks of a daily task are proportional to `rows`, and three times as large on some days of each month. At most two months
 // are needed to learn these days, although each of them looks like a new level.
 func TestDaysOfTheMonthWithLargerPeaksAreLearnedFromTwoMonths(t *testing.T) {
+	t.Parallel()
 	for name, isBig := range map[string]func(at time.Time) bool{
 		"first":  func(at time.Time) bool { return at.Day() == 1 },
 		"last":   func(at time.Time) bool { return at.AddDate(0, 0, 1).Day() == 1 },

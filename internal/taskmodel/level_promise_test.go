@@ -14,6 +14,7 @@ import (
 // The peak is a fixed part plus a noisy part in proportion to the rows, and few runs have many rows. So the relative noise is
 // largest for the largest runs, and nearly all kills are among them. Eight tasks of a DAG share their pool.
 func TestPromisesForTheLargestRuns(t *testing.T) {
+	t.Parallel()
 	var killed, promised [2]float64 // of the other runs, and of those with the largest tenth of the rows
 	for seed := range uint64(2) {
 		dag := make([]*task, 8)

@@ -170,6 +170,7 @@ func TestPromisesOfPeaksThatFollowTheirLimits(t *testing.T) {
 // The features determine the peaks exactly, or the peaks grow evenly. So the margins are small, and most peaks fill their
 // limits.
 func TestPeaksThatFollowTheFeaturesDoNotSeemToFollowTheLimits(t *testing.T) {
+	t.Parallel()
 	power := func(rng *rand.Rand) (sizing.Features, float64) {
 		size := math.Exp(4 * rng.Float64())
 		return sizing.Features{"rows": sizing.NumberValue(1000 * size)}, 0.2 * math.Pow(size, 0.8)

@@ -15,6 +15,7 @@ import (
 // models several times while it learns the 60 runs. If the challenger loses its evaluation against the answers of these
 // fits, Fit must return the last of them. Otherwise the model of the 40 runs would stay in use for hundreds of runs.
 func TestLostEvaluationKeepsTheFitsMadeWhileLearning(t *testing.T) {
+	t.Parallel()
 	lost := 0
 	for seed := range uint64(40) {
 		k, rng := newTask(t), newRand(seed)

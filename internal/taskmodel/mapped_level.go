@@ -8,8 +8,8 @@ import (
 // A fit learns the effects of the features from every instance of a DAG run, because the peaks of the instances differ by their
 // features. But the errors of these instances have causes in common. So they say as little about the level of the peaks as the
 // errors of a few runs: one DAG run of a thousand instances must not outweigh a month of DAG runs of five. Therefore shiftLevel
-// moves the fitted models such that the mean of their errors is zero if the instances of a DAG run count as their effective
-// number.
+// moves the fitted models by the difference of two means of their errors: in the first mean, the instances of a DAG run count as
+// their effective number; in the second, every instance counts.
 
 // setRepeated sets row.Repeated. dagRuns has the TrainingRow.DAGRun of each row; it is 0 for a row of a task that is not
 // mapped.
@@ -38,8 +38,8 @@ func (m *Model) setRepeated(rows []row, dagRuns []uint64) {
 }
 
 // shiftLevel moves the levels of the line, of the regression of the peak itself (experts.Plain) and of the trees, after a fit
-// on rows. The errors are those of LineTrees, clipped at maxClusterError. base holds the predictions of the line, and
-// trees(i) returns the prediction of Resid for row i.
+// on rows. The errors are those of LineTrees, clipped at maxClusterError. base holds the predictions of the line,
+// plus the effects that fitCombinations added to them, and trees(i) returns the prediction of Resid for row i.
 func (m *models) shiftLevel(rows []row, y, base []float64, trees func(i int) float64) error {
 	if len(rows) < minOffsetRows || !slices.ContainsFunc(rows, func(r row) bool { return r.Repeated > 0 }) {
 		return nil

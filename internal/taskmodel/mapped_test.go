@@ -99,6 +99,7 @@ func TestPromisesForMappedInstances(t *testing.T) {
 // The first DAG runs of a task must show that its instances have common causes although their features differ. A model that
 // assumed no correlation before the first errors had 2.8 times the promised kills.
 func TestPromisesForFirstMappedInstances(t *testing.T) {
+	t.Parallel()
 	promised, kills := 0.0, 0.0
 	for _, deviation := range []float64{0.01, 0.1, 0.3} {
 		m := mappedTask{hasRegion: true, deviation: deviation}
@@ -162,6 +163,7 @@ func TestPromisesWhenSmallInstancesAreReportedFirst(t *testing.T) {
 // another. A model that compared the cold-start rule with the experts only on the first instance of each DAG run had 20 times
 // the promised kills if they start together.
 func TestPromisesForInstancesThatAlwaysDiffer(t *testing.T) {
+	t.Parallel()
 	for _, areTogether := range []bool{false, true} {
 		promised, kills := 0.0, 0.0
 		for seed := range uint64(12) {
@@ -304,6 +306,7 @@ func TestTheFirstDAGRunIsForgotten(t *testing.T) {
 // differ by chance, so the median of many seeds has the closest bound. A model whose stack learned the instances as independent
 // runs multiplied amounts of the next DAG run by 8 with one seed and by 81 with another, and granted 10 and 15 times the peaks.
 func TestCorrectionAfterManyInstancesWithACommonError(t *testing.T) {
+	t.Parallel()
 	const commonError = 2.2
 	var medians []float64
 	for seed := range uint64(24) {

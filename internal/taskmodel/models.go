@@ -247,7 +247,7 @@ func (m *models) fitLine(rows []row, y []float64) (*table.Table, error) {
 	var untimed []int
 	var inputs [][]float64
 	newest := min(len(rows), maxOffsetRows)
-	peaks, runTimes := newOffsetRows(newest, m.Enc.LineWidth), newOffsetRows(newest, m.Enc.LineWidth)
+	peaks := newOffsetRows(newest, m.Enc.LineWidth)
 	m.Low, m.High = math.Inf(1), math.Inf(-1)
 	for i := range rows {
 		x, t.X = m.Enc.encode(rows[i].Cells, x[:0], t.X)
@@ -255,9 +255,6 @@ func (m *models) fitLine(rows []row, y []float64) (*table.Table, error) {
 		m.Low, m.High = min(m.Low, y[i]), max(m.High, y[i])
 		if len(rows)-i <= newest {
 			peaks.add(x, y[i], rows[i].Weight)
-			if !rows[i].Untimed {
-				runTimes.add(x, math.Log1p(rows[i].Seconds), rows[i].Weight)
-			}
 		}
 		if rows[i].Untimed && !m.IsUntimed {
 			untimed, inputs = append(untimed, i), append(inputs, slices.Clone(x))
@@ -280,7 +277,7 @@ func (m *models) fitLine(rows []row, y []float64) (*table.Table, error) {
 	if err := m.fitOffset(&peaks); err != nil {
 		return nil, err
 	}
-	return t, m.fitRunTimeOffset(&runTimes)
+	return t, m.fitRunTimeOffset(peaks.withRunTimes(rows[len(rows)-newest:]))
 }
 
 // targets returns the targets of the ridge regressions for a row with the encoded inputs x. The predicted run time replaces

@@ -32,6 +32,7 @@ func runNewTenant(t *testing.T, deviation float64, seed uint64, killed, promised
 // Only the first run with a new value is uncertain. The line and the trees learn the value at the next fit, but the second run
 // with this value already gets enough.
 func TestTheSecondRunOfANewValueFollowsTheFirst(t *testing.T) {
+	t.Parallel()
 	const runs, seeds = 6, 40
 	for _, deviation := range []float64{0.05, 0.3, 0.8} {
 		killed, promised := make([]float64, runs), make([]float64, runs)

@@ -2,6 +2,7 @@ package taskmodel
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/stat"
@@ -21,10 +22,10 @@ const (
 // need many runs to find the effect of such a small difference, and the trees hardly find it.
 func (e *encoder) numberPairs(rows [][]sizing.Value) (pairs [][2]int) {
 	rows = rows[max(0, len(rows)-maxScreenRows):]
-	var numbers []int
+	var numbers []numberValues
 	for j := range e.Columns {
 		if e.Columns[j].Kind == sizing.Number && len(numbers) < maxPairedNumbers {
-			numbers = append(numbers, j)
+			numbers = append(numbers, newNumberValues(j, rows))
 		}
 	}
 	type scored struct {
@@ -32,14 +33,16 @@ func (e *encoder) numberPairs(rows [][]sizing.Value) (pairs [][2]int) {
 		share float64
 	}
 	var found []scored
-	for k, i := range numbers {
-		for _, j := range numbers[k+1:] {
-			mean, share, ok := smallDifference(rows, i, j)
-			switch {
-			case ok && mean < 0:
-				found = append(found, scored{[2]int{j, i}, share})
-			case ok:
-				found = append(found, scored{[2]int{i, j}, share})
+	var b pairBuffers
+	for k := range numbers {
+		for l := range numbers[k+1:] {
+			from, to := &numbers[k], &numbers[k+1+l]
+			mean, share, ok := b.smallDifference(from, to)
+			if mean < 0 {
+				from, to = to, from
+			}
+			if ok {
+				found = append(found, scored{[2]int{from.column, to.column}, share})
 			}
 		}
 	}
@@ -51,21 +54,45 @@ func (e *encoder) numberPairs(rows [][]sizing.Value) (pairs [][2]int) {
 	return pairs
 }
 
-// smallDifference returns the mean of the difference of number j minus number i, and the variance of the
+// numberValues are the values of a number by row. It is faster to read them once than once per pair.
+type numberValues struct {
+	column   int
+	values   []float64
+	known    []bool
+	variance float64 // of the values if every row has one; otherwise NaN
+}
+
+func newNumberValues(j int, rows [][]sizing.Value) numberValues {
+	n := numberValues{column: j, values: make([]float64, len(rows)), known: make([]bool, len(rows)), variance: math.NaN()}
+	for i, cells := range rows {
+		n.values[i], n.known[i] = cells[j].Num, cells[j].Kind == sizing.Number
+	}
+	if !slices.Contains(n.known, false) {
+		n.variance = stat.Variance(n.values, nil)
+	}
+	return n
+}
+
+type pairBuffers struct{ x, y, d []float64 }
+
+// smallDifference returns the mean of the difference of a number minus another one, and the variance of the
 // difference relative to the smaller variance of the two numbers. ok is false if the difference is
 // constant or not small, or if too few rows have both numbers.
-func smallDifference(rows [][]sizing.Value, i, j int) (mean, share float64, ok bool) {
-	n := len(rows)
-	x, y, d := make([]float64, 0, n), make([]float64, 0, n), make([]float64, 0, n)
-	for _, cells := range rows {
-		if a, b := &cells[i], &cells[j]; a.Kind == sizing.Number && b.Kind == sizing.Number {
-			x, y, d = append(x, a.Num), append(y, b.Num), append(d, b.Num-a.Num)
+func (b *pairBuffers) smallDifference(from, to *numberValues) (mean, share float64, ok bool) {
+	b.x, b.y, b.d = b.x[:0], b.y[:0], b.d[:0]
+	for i, x := range from.values {
+		if y := to.values[i]; from.known[i] && to.known[i] {
+			b.x, b.y, b.d = append(b.x, x), append(b.y, y), append(b.d, y-x)
 		}
 	}
-	if len(d) < max(minPairRows, n/2) {
+	if len(b.d) < max(minPairRows, len(from.values)/2) {
 		return 0, 0, false
 	}
-	mean, variance := stat.MeanVariance(d, nil)
-	share = variance / min(stat.Variance(x, nil), stat.Variance(y, nil))
+	least := min(from.variance, to.variance)
+	if math.IsNaN(least) {
+		least = min(stat.Variance(b.x, nil), stat.Variance(b.y, nil))
+	}
+	mean, variance := stat.MeanVariance(b.d, nil)
+	share = variance / least
 	return mean, share, share > 0 && share <= maxDifferenceShare
 }

@@ -2,6 +2,7 @@ package taskmodel
 
 import (
 	"math"
+	"slices"
 
 	"github.com/loadaware/loadaware/internal/ml/linear"
 )
@@ -17,6 +18,25 @@ func (m *models) lineRunTime(x []float64) float64 {
 		return withOffset(m.RunTimeAbove.Predict(x), m.RunTimeOffset)
 	}
 	return m.ridges[logSeconds].Predict(x)
+}
+
+// withRunTimes returns the rows with a known run time, with the run times as levels. `rows` are the rows of r. The result
+// shares the encoded inputs with r if all run times are known.
+func (r *offsetRows) withRunTimes(rows []row) *offsetRows {
+	levels := make([]float64, len(rows))
+	for i := range rows {
+		levels[i] = math.Log1p(rows[i].Seconds)
+	}
+	if !slices.ContainsFunc(rows, func(r row) bool { return r.Untimed }) {
+		return &offsetRows{columns: r.columns, inputs: r.inputs, levels: levels, weights: r.weights}
+	}
+	timed := newOffsetRows(len(rows), r.columns)
+	for i := range rows {
+		if !rows[i].Untimed {
+			timed.add(r.row(i), levels[i], r.weights[i])
+		}
+	}
+	return &timed
 }
 
 func (m *models) fitRunTimeOffset(rows *offsetRows) error {

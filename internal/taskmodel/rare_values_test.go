@@ -20,6 +20,7 @@ import (
 // run in the older half of the history has it, 26 full refreshes were killed. Without the rule that the presence of the flag
 // is an exception, 18 were killed.
 func TestRareFlagCausesFewKills(t *testing.T) {
+	t.Parallel()
 	for name, isAlwaysSent := range map[string]bool{"always sent": true, "sent only if set": false} {
 		t.Run(name, func(t *testing.T) {
 			kills, others := 0, 0

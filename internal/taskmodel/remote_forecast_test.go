@@ -56,6 +56,7 @@ func featuresOfLoad(rows float64, isFull, withMode bool) sizing.Features {
 // Full loads are much rarer than increments, whose rows vary little. The next full load is sized by the known full loads, and
 // so is a load of any size between the increments and the full loads.
 func TestRareFullLoadsAreSizedByTheKnownOnes(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(6) {
 		for _, every := range []int{40, 90} {
 			for _, withMode := range []bool{true, false} {

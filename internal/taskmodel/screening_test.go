@@ -108,6 +108,7 @@ var wideHistories = []struct {
 const blobAtMost = 5 << 20
 
 func TestStoredWideModelGivesTheSameAnswers(t *testing.T) {
+	t.Parallel()
 	for _, c := range wideHistories {
 		t.Run(c.name, func(t *testing.T) {
 			rng, k := newRand(61), newTask(t)

@@ -45,6 +45,7 @@ func (k *task) search() taskmodel.SearchResult {
 }
 
 func TestSearchImprovesUnsuitableTrees(t *testing.T) {
+	t.Parallel()
 	k := searchableTask(t, interaction, 600)
 	before := blobOf(t, k.model)
 	found := k.search()
@@ -72,6 +73,7 @@ func TestSearchImprovesUnsuitableTrees(t *testing.T) {
 
 // The peaks of `growing` follow a line, and those of `constant` depend on nothing, so other trees cannot be better.
 func TestSearchKeepsSuitableTrees(t *testing.T) {
+	t.Parallel()
 	for name, draw := range map[string]generator{"growing": growing, "constant": constant} {
 		k := searchableTask(t, draw, 300)
 		found := k.search()

@@ -69,6 +69,7 @@ var starvationTasks = map[string]func(rng *rand.Rand) (f sizing.Features, needed
 const slowerRuns = "runs with smaller limits were slower"
 
 func TestSpillingProgramIsNotStarved(t *testing.T) {
+	t.Parallel()
 	for name, draw := range starvationTasks {
 		for _, share := range []float64{0.7, 0.8} {
 			for seed := range uint64(3) {
@@ -92,6 +93,7 @@ func TestSpillingProgramIsNotStarved(t *testing.T) {
 // The run times do not depend on the limit. So a program that uses at most a share of any limit is not starved, nor is one
 // without such a share (share 100).
 func TestRunTimeDistinguishesStarvedRuns(t *testing.T) {
+	t.Parallel()
 	for name, draw := range starvationTasks {
 		for _, share := range []float64{0.8, 100} {
 			for seed := range uint64(4) {

@@ -87,6 +87,9 @@ func (m *models) stepPoints(rows []row) [][]stepPoint {
 				if c.WithLog {
 					own += coefficients[at+1] * x[at+1]
 				}
+				if points[j] == nil {
+					points[j] = make([]stepPoint, 0, len(rows))
+				}
 				points[j] = append(points[j], stepPoint{x: v.Num, y: err + own, at: i})
 			}
 			width, _ := c.widths()
@@ -102,7 +105,7 @@ func findStep(points []stepPoint, c *column) foundStep {
 	if len(points) < 4*minStepRows {
 		return none
 	}
-	slices.SortStableFunc(points, func(a, b stepPoint) int { return cmp.Compare(a.x, b.x) })
+	slices.SortFunc(points, func(a, b stepPoint) int { return cmp.Or(cmp.Compare(a.x, b.x), cmp.Compare(a.at, b.at)) })
 	f := newSmoothFit(points, c)
 	first, size, gain := f.bestStep(points)
 	if gain < minStepShare*f.squares || math.Abs(size) < minStepSize || !f.isAbrupt(first, size) || isChangeInTime(points, first) {

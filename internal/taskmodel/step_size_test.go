@@ -28,6 +28,7 @@ func jumpingGiB(rows float64) float64 {
 
 // The expected kills without the search for a step are those of the same model without it.
 func TestRunsBeyondAStepAreSeldomKilled(t *testing.T) {
+	t.Parallel()
 	killed, over := map[bool]int{}, map[bool]float64{}
 	for seed := range uint64(6) {
 		for _, without := range []bool{false, true} {

@@ -177,7 +177,7 @@ func (t *trend) fit(rows []row, y []float64) {
 	for _, linear := range []bool{false, true} {
 		line := *t
 		line.Slopes, line.Linear = nil, linear
-		if squares, ok := line.eliminate(fields, rows, y); ok && squares < best {
+		if squares, ok := line.eliminate(fields, rows, y, best); ok && squares < best {
 			best = squares
 			t.Slopes, t.Base, t.Linear = line.Slopes, line.Base, linear
 		}

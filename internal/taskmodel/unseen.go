@@ -112,8 +112,9 @@ func (m *Model) raiseForUnseen(a *experts.Answer, p *experts.Point, b *buffers) 
 
 // unseenExceedance returns P(peak > amount) for a row with prediction p and an unseen value of category j. The levels that a
 // model predicts with the known values are a sample of a normal distribution, so the next one follows a Student's
-// t-distribution (effectOf). Without another known feature, p contains the differences between the known values, so the mean
-// of their predictions replaces it.
+// t-distribution (effectOf). If the row has no other known feature, p is imputed. Then mixtureExceedance would use the
+// distribution of all newest peaks, which already contains the differences between the known values. So the mean of the
+// predictions for the known values replaces p.
 func (m *Model) unseenExceedance(j int, p *experts.Point, amount float64, b *buffers) float64 {
 	var known, mean experts.Point
 	n, level, squares := 0.0, 0.0, 0.0

@@ -36,6 +36,7 @@ func combination(i, j int) sizing.Features {
 
 // The values of a new combination are known, but its effect is not.
 func TestPromiseForANewCombinationIncludesTheDifferencesOfTheKnownCombinations(t *testing.T) {
+	t.Parallel()
 	const seeds, draws, runs = 12, 400, 300
 	for _, c := range []struct {
 		deviation float64

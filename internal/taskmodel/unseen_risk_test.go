@@ -29,6 +29,7 @@ func tenants(n int, deviation float64, isSized bool, seed uint64) generator {
 
 // The risk of the first run of a new tenant depends on the number of known tenants, not on the number of runs.
 func TestPromiseForAnUnseenValueIncludesTheDifferencesOfTheKnownValues(t *testing.T) {
+	t.Parallel()
 	const seeds, draws, runs = 12, 200, 90
 	for _, c := range []struct {
 		values    int

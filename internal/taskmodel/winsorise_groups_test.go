@@ -45,6 +45,7 @@ func TestGrantsFollowTheLowPeaksOfIdenticalRuns(t *testing.T) {
 // The runs of three customers need 2, 4 and 9 GiB, but sometimes the input is empty, which no feature shows. These low peaks
 // are in the groups of identical runs, but the kills of the runs with input must not be clearly more than promised.
 func TestEmptyRunsHardlyLowerTheGrantsOfIdenticalRuns(t *testing.T) {
+	t.Parallel()
 	for _, burst := range []int{1, 6} { // successive runs with empty input
 		killed, promised, granted, used := 0.0, 0.0, 0.0, 0.0
 		for seed := range uint64(4) {

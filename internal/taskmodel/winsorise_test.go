@@ -54,6 +54,7 @@ func (k *task) predictAll(rng *rand.Rand, draw scaledGenerator, n int, factor fl
 // A few runs have peaks far below the prediction from their features, such as runs with empty input.
 // They must neither cause clearly more kills of other runs than promised nor raise the grants of other runs much.
 func TestFewLowOutliersHardlyChangeOtherGrants(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		draw          scaledGenerator
 		name          string
@@ -89,6 +90,7 @@ func TestFewLowOutliersHardlyChangeOtherGrants(t *testing.T) {
 }
 
 func TestDownwardChangeIsCalibrated(t *testing.T) {
+	t.Parallel()
 	for _, fall := range []float64{0.3, 0.5, 0.7} {
 		for _, n := range []int{60, 120, 240} {
 			for seed := range uint64(2) {
@@ -121,6 +123,7 @@ func TestLastingFallIsLearned(t *testing.T) {
 
 // At weekends the peaks are 0.4 times as large, and no feature shows the weekday.
 func TestPeriodicLowRunsAreNoChangePoint(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(2) {
 		k, rng := newTask(t), newRand(seed)
 		k.between = sixtyPerDay

@@ -20,8 +20,8 @@ const Format = 4
 const MaxSize = 2 << 20
 
 // ErrFormat reports a state or pool that cannot be decoded. ErrDamaged, which wraps ErrFormat, reports bytes of the right
-// format that cannot be decompressed, that are not valid CBOR, or that give a state whose parts are missing or contradict
-// each other.
+// format that cannot be decompressed, that are not valid CBOR, or that give a state that cannot be used: a part is missing, two
+// parts contradict each other, a value is out of range, or the state has tallies of other rules than those of this release.
 var (
 	ErrFormat  = errors.New("the learned state or pool of plans cannot be decoded")
 	ErrDamaged = fmt.Errorf("%w: the bytes are damaged", ErrFormat)
@@ -69,7 +69,7 @@ func Decode(format int, b []byte) (*State, error) {
 		return nil, err
 	}
 	if !s.isUsable() {
-		return nil, fmt.Errorf("%w: parts of the state are missing or contradict each other", ErrDamaged)
+		return nil, fmt.Errorf("%w: a part of the state is missing, contradicts another part or is out of range, or the state has tallies of other rules than those of this release", ErrDamaged)
 	}
 	return s, nil
 }

@@ -38,7 +38,7 @@ var parts = []part{
 	{name: "same inputs", ablation: taskmodel.Ablation{Adjust: withoutSameInputs}},
 	{name: "margins above repeats", ablation: taskmodel.Ablation{Adjust: func(p *experts.Point) { p.Repeats = experts.Repeats{} }}},
 	{name: "stack", ablation: taskmodel.Ablation{Adjust: func(p *experts.Point) { p.Level[experts.Stack] = p.Level[experts.LineTrees] }}},
-	{name: "residuals near in level", ablation: excluding("rows near in level")},
+	{name: "rows near in level", ablation: excluding("rows near in level")},
 	{name: "predicted spread", ablation: excluding("predicted spread")},
 	{name: "mixture (the cheapest expert alone)", ablation: config(func(c *experts.Config) { c.CostPreference = unbounded })},
 	{name: "risk target of the experts", ablation: config(func(c *experts.Config) { c.KillRateSlack = unbounded })},

@@ -9,7 +9,8 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// sampleRows bounds the sample of a task's tries. The static request is derived from the runs among them whose peak is known.
+// sampleRows bounds the sample of a task's tries. The static request is derived from runs whose last try is in the sample: those
+// with a success of known peak, and those that were OOM-killed and never succeeded (see store.Savings).
 const sampleRows = 4000
 
 // Static is a suggested static request for all runs of a task.

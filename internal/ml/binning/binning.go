@@ -41,10 +41,10 @@ func (h History) Cost(edges []float64) float64 {
 }
 
 // Improvement returns the share of the static cost that a perfect classifier over these edges
-// saves: 1 − Cost(edges) / (static · Σ weight). The measure comes from the publication of a load-aware scheduler, on
-// which this service is based. With the top edge as `static`, the publication calls this share the optimal improvement if all
-// weights are one, and the time-weighted improvement if the weights are durations. To compare with an actual allocation,
-// pass the request as `static`.
+// saves: 1 − Cost(edges) / (static · Σ weight). The measure comes from the publication of a load-aware scheduler for an
+// industrial ML workflow (2021). That scheduler predicts the bin of the memory of each run, and this service is based on it.
+// With the top edge as `static`, the publication calls this share the optimal improvement if all weights are one, and the
+// time-weighted improvement if the weights are durations. To compare with an actual allocation, pass the request as `static`.
 //
 // Example: for the peaks 5, 5 and 50, the edges {10, 100} and the static amount 100, the result is 1 − 120/300 = 0.6.
 func (h History) Improvement(edges []float64, static float64) float64 {

@@ -147,7 +147,7 @@ func TestSearchAgreesWithTheOracle(t *testing.T) {
 	}
 }
 
-// The publication of a load-aware scheduler for an ML workflow gives these edges (GB) and
+// The publication of a load-aware scheduler (see History.Improvement) gives these edges (GB) and
 // improvements in its Table 6. There, the static amount is the top edge. LOADAWARE_RETAIL_TRACE names a
 // gzipped CSV history with the published distributions. The published edges must reproduce the published
 // improvements, and Search must find edges that are at least as good.

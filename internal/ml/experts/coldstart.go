@@ -75,10 +75,10 @@ func (x *Experts) mixtureAmount(p *Point, target float64) (amount, promised floa
 // peak, highest prediction). The mixture forgets no row, so its distribution is still too wide long after a change.
 const coldStartReach = 300
 
-// coldStartPrice returns the price of a kill, besides the memory that the kill wastes, in units of the row's predicted
-// cost. At Config.Target the price is Config.ColdStartPrice times the geometric mean of this cost and the pool's mean row
-// cost (only this cost if the pool has no rows), so expensive rows get narrow margins and cheap rows wide ones. At other
-// targets the price is inversely proportional to the target.
+// coldStartPrice returns the price of a kill, besides the memory that the kill wastes, divided by the row's predicted
+// cost. At Config.Target the result is Config.ColdStartPrice · √(the pool's mean row cost / the row's predicted cost), or
+// Config.ColdStartPrice if the pool has no rows. So expensive rows get narrow margins and cheap rows wide ones. At other
+// targets the result is inversely proportional to the target.
 func (x *Experts) coldStartPrice(p *Point, target float64) float64 {
 	price := x.config.ColdStartPrice * x.config.Target / target
 	if x.MeanRowCost > 0 {

@@ -131,8 +131,9 @@ func (g *grid) exceedAfterKill(i, j int) float64 {
 }
 
 // conditionalExceedance returns the probability that a peak above the lower of two amounts is also above the higher
-// one. `from` and `to` are the exceedance probabilities of the lower and of the higher amount by the margins, `ratio` is the
-// lower amount divided by the higher one, and `weight` is the weight of the power law.
+// one. `from` and `to` are P(peak > amount) by the margins, for the lower and for the higher amount; in a ladder they are
+// P(amount < peak ≤ ceiling) (grid.risk). `ratio` is the lower amount divided by the higher one, and `weight` is the weight of
+// the power law.
 func conditionalExceedance(from, to, ratio, weight float64) float64 {
 	model := 1.0
 	if from > 0 {
@@ -148,7 +149,8 @@ func conditionalExceedance(from, to, ratio, weight float64) float64 {
 // tail.
 //
 // `known` is the number of known peaks. `from` and `to` are P(peak > amount) by the margins, for the killed amount and for
-// about the double of it. `ratio` is the smaller of these two amounts divided by the larger one.
+// about the double of it; in a ladder they are P(amount < peak ≤ ceiling) (grid.risk). `ratio` is the smaller of these two
+// amounts divided by the larger one.
 func lawWeight(prior, known, from, to, ratio float64) float64 {
 	law := PowerLaw(ratio)
 	if from <= 0 || to <= from*law || law >= 1 {

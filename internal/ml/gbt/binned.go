@@ -34,6 +34,11 @@ func (c *column) isConstant() bool {
 	return !slices.ContainsFunc(c.codes, func(code uint8) bool { return code != c.codes[0] })
 }
 
+// isBinary reports whether all codes are 0 or 1: the column has two values, and none is missing.
+func (c *column) isBinary() bool {
+	return len(c.cuts) == 1 && !slices.Contains(c.codes, 2)
+}
+
 // bins returns the number of codes, including the missing code.
 func (c *column) bins() int { return len(c.cuts) + 2 }
 

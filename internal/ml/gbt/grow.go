@@ -23,22 +23,32 @@ type grower struct {
 	cfg    Config
 	finder finder
 
-	offset []int       // positions of the columns in a histogram
-	length int         // length of a histogram
+	offset []int       // positions in a histogram of the columns that the tree may split
+	used   int         // number of bins of these columns
+	length int         // length of the buffer of a histogram
 	spare  []histogram // unused buffers
 
 	nodes     []growingNode // of the current tree; nodes[0] is the root
 	rows      []int32       // of the current tree; the rows of a node are contiguous and ascending
 	moved     []int32       // scratch of partition
 	gradients []gradient    // scratch of build
+	first     []float64     // scratch of buildCounts: first derivatives
+	terms     binaryTerms   // scratch of buildCounts
 	columns   []int         // columns that the tree may split
+	binary    []int         // an even number of them whose codes are 0 and 1
+	wide      []int         // the others
+	isBinary  []bool        // by column of data: its codes are 0 and 1
 }
 
 func newGrower(data *BinnedTable, cfg Config) *grower {
 	g := &grower{data: data, cfg: cfg, finder: finder{
 		lambda: cfg.Lambda, minRows: cfg.MinLeafRows, minWeight: cfg.MinLeafWeight, minGain: cfg.MinGain,
 	}}
-	g.offset, g.length = offsets(data.columns)
+	g.offset, g.length = make([]int, len(data.columns)), bufferLength(data.columns)
+	g.isBinary = make([]bool, len(data.columns))
+	for j := range data.columns {
+		g.isBinary[j] = data.columns[j].isBinary()
+	}
 	return g
 }
 
@@ -48,11 +58,13 @@ func newGrower(data *BinnedTable, cfg Config) *grower {
 func (g *grower) grow(rows []int32, columns []int, gradients []gradient) []growingNode {
 	g.release()
 	g.rows = append(g.rows[:0], rows...)
-	g.columns = columns
+	g.useColumns(columns)
 	root := growingNode{rows: g.rows}
+	g.finder.countsRows = true
 	for _, r := range rows {
 		root.sum.g += gradients[r].g
 		root.sum.h += gradients[r].h
+		g.finder.countsRows = g.finder.countsRows && gradients[r].h == 1
 	}
 	root.sum.n = len(rows)
 	g.nodes = append(g.nodes[:0], root)
@@ -68,6 +80,23 @@ func (g *grower) grow(rows []int32, columns []int, gradients []gradient) []growi
 		g.splitNode(i, gradients)
 	}
 	return g.nodes
+}
+
+// useColumns sets the columns that the tree may split, and places their bins side by side at the start of a histogram.
+func (g *grower) useColumns(columns []int) {
+	g.columns, g.used, g.binary, g.wide = columns, 0, g.binary[:0], g.wide[:0]
+	for _, c := range columns {
+		if g.isBinary[c] {
+			g.binary = append(g.binary, c)
+		} else {
+			g.wide = append(g.wide, c)
+		}
+		g.offset[c] = g.used
+		g.used += g.data.columns[c].bins()
+	}
+	if n := len(g.binary); n%2 == 1 { // fillBinary2 needs pairs
+		g.binary, g.wide = g.binary[:n-1], append(g.wide, g.binary[n-1])
+	}
 }
 
 func (g *grower) bestLeaf() int {
@@ -107,9 +136,7 @@ func (g *grower) splitNode(i int, gradients []gradient) {
 		return
 	}
 	child := g.build(g.nodes[small].rows, gradients)
-	for _, c := range g.columns {
-		subtract(g.bins(n.hist, c), g.bins(child, c))
-	}
+	subtract(n.hist[:g.used], child[:g.used])
 	g.nodes[large].hist = n.hist
 	g.search(large)
 	if g.splittable(small) {
@@ -122,12 +149,16 @@ func (g *grower) splitNode(i int, gradients []gradient) {
 
 func (g *grower) search(i int) {
 	n := &g.nodes[i]
+	s := g.finder.start(n.sum)
 	for _, c := range g.columns {
-		n.split = g.finder.search(c, g.bins(n.hist, c), n.sum, n.split)
+		s.search(c, g.bins(n.hist, c))
 	}
-	if n.split.gain > 0 {
+	if n.split = s.best; n.split.gain > 0 {
 		bins := g.bins(n.hist, n.split.column)
 		n.leftSum = n.split.left(bins)
+		if g.finder.countsRows {
+			n.leftSum.h = float64(n.leftSum.n)
+		}
 		if bins[len(bins)-1].n == 0 { // no value is missing here: later missing values go to the larger child
 			n.split.missingLeft = 2*n.leftSum.n >= n.sum.n
 		}
@@ -144,20 +175,19 @@ func (g *grower) bins(h histogram, column int) []sums {
 }
 
 func (g *grower) build(rows []int32, gradients []gradient) histogram {
+	h := g.take()
+	clear(h[:g.used])
+	if g.finder.countsRows {
+		g.buildCounts(h, rows, gradients)
+		return h
+	}
 	g.gradients = g.gradients[:0]
 	for _, r := range rows {
 		g.gradients = append(g.gradients, gradients[r])
 	}
-	h := g.take()
-	for _, c := range g.columns {
-		clear(g.bins(h, c))
-	}
 	columns := g.columns
 	for ; len(columns) >= 4; columns = columns[4:] {
-		var four [4]binColumn
-		for k := range four {
-			four[k] = g.column(h, columns[k])
-		}
+		four := g.fourColumns(h, columns)
 		fill4(&four, rows, g.gradients)
 	}
 	for _, c := range columns {
@@ -165,6 +195,29 @@ func (g *grower) build(rows []int32, gradients []gradient) histogram {
 		fill(p.bins, p.codes, rows, g.gradients)
 	}
 	return h
+}
+
+// buildCounts is build without the sums of h.
+func (g *grower) buildCounts(h histogram, rows []int32, gradients []gradient) {
+	g.first = g.first[:0]
+	for _, r := range rows {
+		g.first = append(g.first, gradients[r].g)
+	}
+	for pairs := g.binary; len(pairs) >= 2; pairs = pairs[2:] {
+		fillBinary2(g.column(h, pairs[0]), g.column(h, pairs[1]), rows, g.first, &g.terms)
+	}
+	columns := g.wide
+	for ; len(columns) >= 4; columns = columns[4:] {
+		four := g.fourColumns(h, columns)
+		fillCounts4(&four, rows, g.first)
+	}
+	for _, c := range columns {
+		fillCounts(g.column(h, c), rows, g.first)
+	}
+}
+
+func (g *grower) fourColumns(h histogram, columns []int) [4]binColumn {
+	return [4]binColumn{g.column(h, columns[0]), g.column(h, columns[1]), g.column(h, columns[2]), g.column(h, columns[3])}
 }
 
 func (g *grower) column(h histogram, column int) binColumn {

@@ -12,18 +12,18 @@ type sums struct {
 func (s sums) plus(o sums) sums  { return sums{s.g + o.g, s.h + o.h, s.n + o.n} }
 func (s sums) minus(o sums) sums { return sums{s.g - o.g, s.h - o.h, s.n - o.n} }
 
-// histogram holds the sums of one node by column and bin. The bins of column j start at
-// offset[j]. 256 additional bins at the end allow access to every column as [256]sums, which
-// eliminates bounds checks in the innermost loop.
+// histogram holds the sums of one node by column and bin: the bins of the columns that the tree may split, one column after
+// the other. 256 additional bins at the end allow access to every column as [256]sums, which eliminates bounds checks in the
+// innermost loop.
 type histogram []sums
 
-func offsets(columns []column) (offset []int, length int) {
-	offset = make([]int, len(columns))
+// bufferLength returns the length of a histogram with all columns.
+func bufferLength(columns []column) int {
+	length := 256
 	for j := range columns {
-		offset[j] = length
 		length += columns[j].bins()
 	}
-	return offset, length + 256
+	return length
 }
 
 // fill adds the gradient of each row to the bin of the row: codes[r] is the bin of row r, gradients[i]
@@ -69,6 +69,65 @@ func fill4(columns *[4]binColumn, rows []int32, gradients []gradient) {
 		b2.n++
 		b3.n++
 	}
+}
+
+// fillCounts does the same as fill without the sums of h.
+func fillCounts(column binColumn, rows []int32, gradients []float64) {
+	gradients = gradients[:len(rows)]
+	bins, codes := column.bins, column.codes
+	for i, r := range rows {
+		b := &bins[codes[r]]
+		b.g += gradients[i]
+		b.n++
+	}
+}
+
+// fillCounts4 does the same as fill4 without the sums of h. It takes a quarter less time.
+func fillCounts4(columns *[4]binColumn, rows []int32, gradients []float64) {
+	gradients = gradients[:len(rows)]
+	bins0, bins1, bins2, bins3 := columns[0].bins, columns[1].bins, columns[2].bins, columns[3].bins
+	codes0 := columns[0].codes
+	codes1, codes2, codes3 := columns[1].codes[:len(codes0)], columns[2].codes[:len(codes0)], columns[3].codes[:len(codes0)]
+	for i, r := range rows {
+		d := gradients[i]
+		b := &bins0[codes0[r]]
+		b.g += d
+		b.n++
+		b = &bins1[codes1[r]]
+		b.g += d
+		b.n++
+		b = &bins2[codes2[r]]
+		b.g += d
+		b.n++
+		b = &bins3[codes3[r]]
+		b.g += d
+		b.n++
+	}
+}
+
+// binaryTerms returns a row's gradient for one of the codes 0 and 1, and 0 for the other, without a branch: the term of
+// code c for code 0 is at c+1, and that for code 1 at c. Element 1 is the gradient, all others are 0.
+type binaryTerms [257]float64
+
+// fillBinary2 does the same as fillCounts4 for two columns whose codes are 0 and 1. It takes half the time, because the sums
+// stay in registers. Adding 0 for the rows of the other code does not change a sum.
+func fillBinary2(a, b binColumn, rows []int32, gradients []float64, terms *binaryTerms) {
+	gradients = gradients[:len(rows)]
+	codesA, codesB := a.codes, b.codes[:len(a.codes)]
+	var a0, a1, b0, b1 float64
+	onesA, onesB := 0, 0
+	for i, r := range rows {
+		terms[1] = gradients[i]
+		codeA, codeB := int(codesA[r]), int(codesB[r])
+		a0 += terms[codeA+1]
+		a1 += terms[codeA]
+		onesA += codeA
+		b0 += terms[codeB+1]
+		b1 += terms[codeB]
+		onesB += codeB
+	}
+	a.bins[0], a.bins[1] = sums{g: a0, n: len(rows) - onesA}, sums{g: a1, n: onesA}
+	b.bins[0], b.bins[1] = sums{g: b0, n: len(rows) - onesB}, sums{g: b1, n: onesB}
 }
 
 // subtract subtracts the histogram `child` from `parent` in place. The result is the histogram of the other child.

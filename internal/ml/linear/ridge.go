@@ -14,8 +14,8 @@ import (
 	"fmt"
 	"math"
 
+	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
-	"gonum.org/v1/gonum/mat"
 
 	"github.com/loadaware/loadaware/internal/ml/table"
 )
@@ -105,34 +105,65 @@ type moments struct {
 // momentsOf returns the means and the co-moments of a table. A missing value counts as the mean of the known values of its
 // column.
 func momentsOf(t *table.Table) *moments {
-	n, p := t.Rows(), t.Cols()
+	p := t.Cols()
 	m := &moments{mean: make([]float64, p+1), co: newTriangle(p + 1)}
-	known, cells := make([]float64, p+1), make([]float64, 0, p+1)
-	for i := range n {
+	m.setMeans(t)
+	m.setProducts(t)
+	return m
+}
+
+func (m *moments) setMeans(t *table.Table) {
+	known, cells := make([]float64, len(m.mean)), make([]float64, 0, len(m.mean))
+	for i := range t.Rows() {
 		w := t.Weight(i)
 		m.weight += w
+		whole := w / m.weight // the share of the row in a column without missing values
 		cells = append(append(cells[:0], t.Row(i)...), t.Y[i])
 		for j, v := range cells {
-			if finite(v) {
-				known[j] += w
-				m.mean[j] += w / known[j] * (v - m.mean[j])
+			if !finite(v) {
+				continue
 			}
+			share := whole
+			if known[j] += w; known[j] != m.weight {
+				share = w / known[j]
+			}
+			m.mean[j] += share * (v - m.mean[j])
 		}
 	}
-	centred := mat.NewDense(n, p+1, nil)
-	for i := range n {
-		root, row := math.Sqrt(t.Weight(i)), centred.RawRowView(i)
-		cells = append(append(cells[:0], t.Row(i)...), t.Y[i])
-		for j, v := range cells {
-			if finite(v) {
-				row[j] = root * (v - m.mean[j])
-			}
+}
+
+// blockRows is the number of rows whose products are summed at a time. A block fits into the first-level cache; a table does
+// not.
+const blockRows = 32
+
+// setProducts sums the products of the deviations from the means, in the order of the rows.
+func (m *moments) setProducts(t *table.Table) {
+	q := len(m.mean)
+	sum := takeSymmetric(q)
+	defer symmetricPool.Put(sum)
+	clear(sum.Data)
+	block := blas64.General{Cols: q, Stride: q, Data: make([]float64, 0, blockRows*q)}
+	for i := range t.Rows() {
+		from := len(block.Data)
+		block.Data = append(append(block.Data, t.Row(i)...), t.Y[i])
+		m.centre(block.Data[from:], math.Sqrt(t.Weight(i)))
+		if block.Rows++; block.Rows == blockRows || i+1 == t.Rows() {
+			blas64.Syrk(blas.Trans, 1, block, 1, *sum)
+			block.Rows, block.Data = 0, block.Data[:0]
 		}
 	}
-	var co mat.SymDense
-	co.SymOuterK(1, centred.T())
-	m.co.copy(&co)
-	return m
+	m.co.copy(*sum)
+}
+
+// centre replaces the cells of a row by their deviations from the means, times a factor. That of a missing value is 0.
+func (m *moments) centre(cells []float64, factor float64) {
+	for j, v := range cells {
+		if finite(v) {
+			cells[j] = factor * (v - m.mean[j])
+		} else {
+			cells[j] = 0
+		}
+	}
 }
 
 // solve divides the co-moments by the standard deviations of their columns, adds the penalty to the
@@ -148,17 +179,19 @@ func (m *moments) solve(k int, penalty float64) ([]*Ridge, error) {
 	if len(used) == 0 {
 		return ridges, nil
 	}
-	gram, beta := newSymmetric(len(used)), blas64.General{Rows: len(used), Cols: k, Stride: k, Data: make([]float64, len(used)*k)}
+	gram, beta := takeSymmetric(len(used)), blas64.General{Rows: len(used), Cols: k, Stride: k, Data: make([]float64, len(used)*k)}
+	defer symmetricPool.Put(gram)
 	for a, i := range used {
 		for t := range k {
 			beta.Data[a*k+t] = m.co.at(i, p+t) / scale[a]
 		}
-		for b, j := range used[:a+1] {
-			gram.Data[b*gram.Stride+a] = m.co.at(j, i) / scale[a] / scale[b]
+		row := gram.Data[a*gram.Stride : (a+1)*gram.Stride]
+		for b := a; b < len(used); b++ {
+			row[b] = m.co.at(i, used[b]) / scale[b] / scale[a]
 		}
-		gram.Data[a*gram.Stride+a] += penalty
+		row[a] += penalty
 	}
-	if !solveDefinite(gram, beta) {
+	if !solveDefinite(*gram, beta) {
 		return nil, ErrSingular
 	}
 	for t, r := range ridges {

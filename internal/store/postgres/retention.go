@@ -160,7 +160,7 @@ const removeExperimentsSQL = `
 	WHERE id = ANY (ARRAY(
 		SELECT id FROM experiment WHERE name IS NULL AND created_at < $1 ORDER BY id LIMIT $2))`
 
-// RemoveExperiments removes unnamed experiments, which are runs of loadaware experiment, with their models.
+// RemoveExperiments removes the unnamed experiments created before a time, with their models.
 func (s *Store) RemoveExperiments(ctx context.Context, before time.Time, removed func(rows int) error) error {
 	return s.removeAll(ctx, "remove old experiments", removed, removeExperimentsSQL, before)
 }

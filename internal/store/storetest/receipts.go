@@ -97,7 +97,7 @@ func testReceipts(t *testing.T, open func(*testing.T) store.Store) {
 		recordNew(t, st, o)  // ended at noon
 		requireReceipt("n2") // the end is before the receipt, because the reporter's clock is slow
 		save(t, receipt("n1", try, 0.1, noon), receipt("n0", try, 0.1, noon.Add(-time.Minute)))
-		requireReceipt("n1") // the same try was predicted again after its end
+		requireReceipt("n1") // n1 is now the newest receipt up to the end; n2 was predicted after the end
 		o.PredictionID = "n0"
 		record(t, st, o)
 		requireReceipt("n0") // the report names this receipt
@@ -151,10 +151,10 @@ func testCountUnreported(t *testing.T, open func(*testing.T) store.Store) {
 		tries, unreported int
 	}{
 		"a try with two receipts counts once, and a failed try is reported": {"8", 100, 5, 3},
-		"the limit selects the newest":                                      {"8", 3, 2, 2},
-		"newer ids are omitted":                                             {"3", 100, 3, 1},
-		"no older receipts":                                                 {"", 100, 0, 0},
-		"limit 0":                                                           {"8", 0, 0, 0},
+		"the limit selects the newest receipts of first tries":              {"8", 3, 2, 2},
+		"newer ids are omitted": {"3", 100, 3, 1},
+		"no older receipts":     {"", 100, 0, 0},
+		"limit 0":               {"8", 0, 0, 0},
 	} {
 		tries, count, err := st.CountUnreported(t.Context(), c.before, c.limit)
 		require.NoError(t, err)
@@ -240,16 +240,16 @@ func testPromisedAtLaunch(t *testing.T, open func(*testing.T) store.Store) {
 		named    int // 1, 2, …: the receipt that the report names; 0: none
 		want     float64
 	}{
-		"a receipt after the end changes nothing":                     {[]promise{{1, 0.25}, {20, 0.5}}, 10, 0, 0.25},
-		"a receipt long after the end changes nothing":                {[]promise{{1, 0.25}, {10_000, 0.5}}, 10, 0, 0.25},
-		"several receipts after the end change nothing":               {[]promise{{1, 0.25}, {20, 0.5}, {30, 0.75}}, 10, 0, 0.25},
-		"a receipt after a try that waited for weeks changes nothing": {[]promise{{1, 0.25}, {30_001, 0.5}}, 30_000, 0, 0.25},
-		"the last receipt before the end counts":                      {[]promise{{1, 0.25}, {5, 0.5}, {20, 0.75}}, 10, 0, 0.5},
-		"a receipt named by the report counts":                        {[]promise{{1, 0.25}, {5, 0.5}, {20, 0.75}}, 10, 1, 0.25},
-		"a launch without a promise has none":                         {[]promise{{1, noPromise}, {20, 0.5}}, 10, 0, noPromise},
-		"a named receipt without a promise has none":                  {[]promise{{1, noPromise}, {5, 0.5}}, 10, 1, noPromise},
-		"a slow clock of the reporter hides no promise":               {[]promise{{11, 0.25}, {20, 0.5}}, 10, 0, 0.25},
-		"without an end, the time of the report counts instead":       {[]promise{{1, 0.25}, {5, 0.5}}, 0, 0, 0.5},
+		"a receipt after the end changes nothing":                                  {[]promise{{1, 0.25}, {20, 0.5}}, 10, 0, 0.25},
+		"a receipt long after the end changes nothing":                             {[]promise{{1, 0.25}, {10_000, 0.5}}, 10, 0, 0.25},
+		"several receipts after the end change nothing":                            {[]promise{{1, 0.25}, {20, 0.5}, {30, 0.75}}, 10, 0, 0.25},
+		"a receipt after a try that waited for weeks changes nothing":              {[]promise{{1, 0.25}, {30_001, 0.5}}, 30_000, 0, 0.25},
+		"the last receipt before the end counts":                                   {[]promise{{1, 0.25}, {5, 0.5}, {20, 0.75}}, 10, 0, 0.5},
+		"a receipt named by the report counts":                                     {[]promise{{1, 0.25}, {5, 0.5}, {20, 0.75}}, 10, 1, 0.25},
+		"a try launched without a promise takes none from a later receipt":         {[]promise{{1, noPromise}, {20, 0.5}}, 10, 0, noPromise},
+		"a try whose named receipt has no promise takes none from another receipt": {[]promise{{1, noPromise}, {5, 0.5}}, 10, 1, noPromise},
+		"a slow clock of the reporter hides no promise":                            {[]promise{{11, 0.25}, {20, 0.5}}, 10, 0, 0.25},
+		"without an end, the time of the report counts instead":                    {[]promise{{1, 0.25}, {5, 0.5}}, 0, 0, 0.5},
 	} {
 		t.Run(name, func(t *testing.T) {
 			st := open(t)
