@@ -29,11 +29,14 @@ const maxDigits = 15
 // maxExponent bounds the exponent of a text such as 1e6, which may be a git commit. With a larger exponent it is a category.
 const maxExponent = 15
 
-// thousands matches a number with separators, such as 1,234,567.50 or, as in Python, 1_234_567.50. Other underscores
-// are part of a code, such as 2025_01.
-var thousands = regexp.MustCompile(`^[1-9]\d{0,2}((,\d{3})+|(_\d{3})+)(\.\d+)?$`)
+// thousands matches a number with separators, such as 1,234,567.50, 1 234 567.50 (ISO 80000-1) or, as in Python, 1_234_567.50.
+// Other underscores are part of a code, such as 2025_01.
+var thousands = regexp.MustCompile(`^[1-9]\d{0,2}((,\d{3})+|(_\d{3})+|( \d{3})+|(\x{a0}\d{3})+|(\x{2009}\d{3})+|(\x{202f}\d{3})+)(\.\d+)?$`)
 
-var withoutSeparators = strings.NewReplacer(",", "", "_", "")
+// separators of thousands; three of them are a no-break, a thin and a narrow no-break space
+const separators = ",_ \u00a0\u2009\u202f"
+
+var withoutSeparators = strings.NewReplacer(",", "", "_", "", " ", "", "\u00a0", "", "\u2009", "", "\u202f", "")
 
 // firstInexact is the smallest integer that a float64 does not distinguish from the next one.
 const firstInexact = 1 << 53
@@ -82,7 +85,7 @@ func mayBeID(number string) bool {
 	return !strings.ContainsAny(strings.TrimPrefix(number, "-"), ".+-")
 }
 
-// parseAmount reads a decimal number, alone or with a unit or an exponent: "1253", "1,234,567", "1_234_567", "90 min", "1e6". The
+// parseAmount reads a decimal number, alone or with a unit or an exponent: "1253", "1,234,567", "1 234 567", "1_234_567", "90 min", "1e6". The
 // result is in bytes or seconds, a count or, for a percentage, a fraction. ok is false for every other text, also for a number
 // with leading zeros, which is a code, and for an id: without a point and a sign, more than maxDigits digits or an exponent
 // above maxExponent.
@@ -91,7 +94,7 @@ func parseAmount(s string) (v float64, ok bool) {
 	if digits == "" || digits[0] < '0' || digits[0] > '9' { // true for most texts
 		return 0, false
 	}
-	if strings.ContainsAny(digits, ",_") && thousands.MatchString(digits) {
+	if strings.ContainsAny(digits, separators) && thousands.MatchString(digits) {
 		digits = withoutSeparators.Replace(digits)
 	}
 	end := 0

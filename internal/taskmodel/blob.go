@@ -18,7 +18,7 @@ import (
 // FormatVersion is the newest version of a blob. It changes if older releases cannot read the blob,
 // or if a number in it changes its meaning, for example through another encoding of the features or
 // another order of models, experts or risks.
-const FormatVersion = 12
+const FormatVersion = 13
 
 // A blob has the oldest version that can hold its model, so that older releases read as many models as possible.
 const (
@@ -31,6 +31,7 @@ const (
 	localVersion      = 9  // may also follow local time, but has no columns for peakDays
 	peakDaysVersion   = 10 // may also have columns for peakDays, but all numbers have the unit 1, see column.LogUnit
 	unitVersion       = 11 // may also have other units, but no columns for a step, no trend of the numbers in texts, and no logarithms of negative numbers
+	trendVersion      = 12 // may also have these, but no parts of texts by words or with numbers, and no periods in texts, see textParts and textDates
 )
 
 // ErrFormat reports a blob that is damaged or of an unknown version. The task must be trained again; until then a
@@ -48,10 +49,12 @@ const (
 func (m *Model) Format() int {
 	switch {
 	case m.Models == nil:
+	case slices.ContainsFunc(m.Models.Enc.Columns, func(c column) bool { return c.Parts.Separators == byWord || c.Parts.hasNumbers() || c.Dates.Count > 0 }):
+		return FormatVersion // older releases would find other parts, and no periods
 	case m.Models.hasStep():
-		return FormatVersion // older releases would give the line too few inputs
+		return trendVersion // older releases would give the line too few inputs
 	case len(m.Models.PeakTrend.Texts) > 0 || len(m.Models.PeakTrend.Negative) > 0:
-		return FormatVersion // older releases would take the inputs of the trend for others
+		return trendVersion // older releases would take the inputs of the trend for others
 	case len(m.Models.Enc.Units) > 0 || slices.ContainsFunc(m.Models.Enc.Columns, func(c column) bool { return c.LogUnit < 1 && c.LogUnit > 0 }):
 		return unitVersion // older releases would use the unit 1
 	case slices.ContainsFunc(m.Models.Enc.Columns, func(c column) bool { return c.PeakDays.First > 0 }):

@@ -39,7 +39,7 @@ func TestBlobRoundTripIsExact(t *testing.T) {
 			}
 			blob := blobOf(t, k.model)
 			back := reopen(t, blob)
-			require.Contains(t, []int{unscreenedVersion, taskmodel.UnitVersion, taskmodel.FormatVersion}, k.model.Format(), "earlier releases read the blob, unless the unit of a number is below 1 or there is a step")
+			require.Contains(t, []int{unscreenedVersion, taskmodel.UnitVersion, taskmodel.TrendVersion}, k.model.Format(), "earlier releases read the blob, unless the unit of a number is below 1 or there is a step")
 			require.Equal(t, blob, blobOf(t, back), "%s, %d runs", name, n)
 			for range 25 {
 				f, gibs := draw(rng)

@@ -106,7 +106,7 @@ func (f *combinationFit) selectAll() (n int) {
 	f.selected = make([]bool, len(f.columns))
 	for j := range f.columns {
 		c := &f.columns[j]
-		isText := c.Kind == sizing.Category && c.Numbers.count() == 0 && len(c.Parts.At) == 0
+		isText := c.Kind == sizing.Category && !c.hasTextColumns()
 		if f.selected[j] = c.Kind == sizing.Bool || isText; f.selected[j] {
 			n++
 		}

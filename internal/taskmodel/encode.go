@@ -22,8 +22,10 @@ const (
 //	number      raw, log1p, missing flag, step          raw, step
 //	bool        0/1, missing flag                       0/1
 //	category    one-hot, statistic if many levels       one-hot, statistic
-//	 + parts    each recurring part as a category       the same
+//	 + parts    each recurring part as a category,      the same
+//	            the numbers in the other parts          raw
 //	 + numbers  raw, log1p of each number in its text   raw
+//	 + periods  raw, log1p of the days between dates    raw
 //	date        weekend, cosine of the month, peak days weekday, month, day of the month, hour (see chooseCycles)
 //	date pair   difference in days, raw and log         difference
 //	number pair difference, raw and log                 difference
@@ -69,7 +71,9 @@ type column struct {
 	NoMonth         bool        `cbor:",omitempty"`     // the month counts as missing; see chooseCycles
 	LocalTime       bool        `cbor:",omitempty"`     // the columns of a date follow its local time, otherwise UTC; see chooseClock
 	Numbers         textNumbers `cbor:",omitzero"`      // the numbers in the texts of a category whose texts differ only in numbers
-	Parts           textParts   `cbor:",omitzero"`      // the recurring parts of the texts of a category whose texts seldom recur
+	Parts           textParts   `cbor:",omitzero"`      // the recurring parts and the numbers of the texts of a category whose texts seldom recur
+
+	Dates textDates `cbor:",omitzero"` // the periods between dates in the texts of a category whose texts seldom recur
 
 	PresentShare   float64 `cbor:"Known,omitzero"` // share of the rows that have the feature
 	ExplainedShare float64 `cbor:"Tells,omitzero"` // share of the variance of the log peak that the feature explains alone
@@ -184,6 +188,7 @@ func readColumn(field sizing.Field, j int, rows [][]sizing.Value) column {
 		c.readLevels(j, rows)
 		c.readTextNumbers(j, rows)
 		c.readTextParts(j, rows)
+		c.readTextDates(j, rows)
 	}
 	return c
 }
@@ -230,7 +235,7 @@ func (c *column) widths() (line, tree int) {
 		return 1 + boolToInt(c.WithLog) + boolToInt(c.MissingFlag) + c.Step.Columns, 1 + boolToInt(c.Step.Columns > 0)
 	case sizing.Category:
 		line, tree = c.Parts.widths()
-		return line + c.OneHots + boolToInt(c.LineStatistic) + 2*c.Numbers.count(), tree + c.OneHots + boolToInt(c.TreeStatistic) + c.Numbers.count()
+		return line + c.OneHots + boolToInt(c.LineStatistic) + 2*(c.Numbers.count()+c.Dates.count()), tree + c.OneHots + boolToInt(c.TreeStatistic) + c.Numbers.count() + c.Dates.count()
 	case sizing.Date:
 		return 2 + boolToInt(c.PeakDays.First > 0), 2 + boolToInt(c.WithMonthDay) + boolToInt(c.WithHour)
 	}
@@ -337,7 +342,8 @@ func (c *column) category(v sizing.Value, mean float64, line, tree []float64) ([
 		line = append(line, statistic)
 	}
 	line, tree = c.Parts.encode(v, mean, line, tree)
-	return c.Numbers.encode(v, line, tree)
+	line, tree = c.Numbers.encode(v, line, tree)
+	return c.Dates.encode(v, line, tree)
 }
 
 func (e *encoder) chooseUnits(rows [][]sizing.Value) {

@@ -16,7 +16,10 @@ func (m *Model) SameTrees(other *Model) bool { return m.Models.Trees == other.Mo
 // ScreenedVersion is the version of the blob of a model that uses only some columns; see encoder.screenColumns.
 const ScreenedVersion = screenedVersion
 
-const UnitVersion = unitVersion
+const (
+	UnitVersion  = unitVersion
+	TrendVersion = trendVersion
+)
 
 type failingFamily struct{ err error }
 

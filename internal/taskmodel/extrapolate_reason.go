@@ -60,7 +60,7 @@ func (m *Model) describeInput(text *strings.Builder, j int, cells []sizing.Value
 	var name string
 	switch {
 	case t.isInText(j):
-		name = t.inText(j).describe(&m.Schema)
+		name = t.inText(j).describe(&m.Schema, cells)
 	case j >= 0:
 		name = m.Schema.Fields[j].Name
 		if t.signOf(j) < 0 {

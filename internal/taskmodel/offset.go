@@ -61,7 +61,7 @@ func withOffset(above, offset float64) float64 {
 // grow.
 func (e *encoder) hasQuantities() bool {
 	return slices.ContainsFunc(e.Columns, func(c column) bool {
-		return c.Kind == sizing.Number || c.Kind == sizing.Date || c.Numbers.count() > 0
+		return c.Kind == sizing.Number || c.Kind == sizing.Date || c.textNumberCount() > 0
 	})
 }
 

@@ -134,7 +134,7 @@ func (m *models) raiseRestart(cells []sizing.Value, p *experts.Point, b *buffers
 func (e *encoder) hasUnfitted(cells []sizing.Value) bool {
 	for j := range e.Columns {
 		c := &e.Columns[j]
-		if c.Kind != sizing.Category || cells[j].Kind != sizing.Category || c.LineStatistic || c.Numbers.count() > 0 || len(c.Parts.At) > 0 {
+		if c.Kind != sizing.Category || cells[j].Kind != sizing.Category || c.LineStatistic || c.hasTextColumns() {
 			continue
 		}
 		if l := c.find(cells[j].Text); l == nil || l.OneHot < 0 {

@@ -255,8 +255,8 @@ func (e *encoder) check() error {
 		return fmt.Errorf("encoder: the line and the trees have %d and %d columns, but the features need %d and %d", line, tree, e.LineWidth, e.TreeWidth)
 	}
 	for j := range e.Columns {
-		if !e.Columns[j].Parts.isValid() {
-			return fmt.Errorf("encoder: the parts of the texts of feature %q are inconsistent", e.Columns[j].Name)
+		if !e.Columns[j].Parts.isValid() || !e.Columns[j].Dates.isValid() {
+			return fmt.Errorf("encoder: the parts or dates of the texts of feature %q are inconsistent", e.Columns[j].Name)
 		}
 	}
 	for _, pair := range e.Pairs {

@@ -1,7 +1,6 @@
 package taskmodel
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -15,6 +14,7 @@ const (
 	maxTextNumbers    = 12 // largest count of numbers in a text, enough for a path with a time; maxColumns bounds the columns of all texts
 	maxTextDigits     = 15 // largest length of such a number in characters; a longer one is an id
 	minTextNumberRows = 8  // smallest number of rows with a text; with fewer, the numbers get no columns
+	maxTriedForms     = 3  // number of first texts whose form is tried; the form of nearly all texts is very likely among them
 	rowsPerText       = 3  // mean number of rows per text from which the levels suffice
 )
 
@@ -30,44 +30,70 @@ type textNumbers struct {
 // count returns the number of numbers in each text; 0 for a category without such numbers.
 func (n *textNumbers) count() int { return max(0, len(n.Between)-1) }
 
-// readTextNumbers sets c.Numbers for field j if at least minTextNumberRows rows have a text, and all texts have the same
-// form and seldom recur.
+// readTextNumbers sets c.Numbers for field j if at least minTextNumberRows rows have a text, all texts have the same form, and they
+// seldom recur.
 func (c *column) readTextNumbers(j int, rows [][]sizing.Value) {
-	var found textNumbers
-	var values [][]float64 // by number
-	var numbers []float64
 	known := 0
 	for _, cells := range rows {
-		v := &cells[j]
-		if v.Kind == sizing.Missing {
-			continue
+		known += boolToInt(cells[j].Kind != sizing.Missing)
+	}
+	if rowsPerText*len(c.Levels) > known {
+		c.Numbers = findTextNumbers(j, rows, 1)
+	}
+}
+
+// findTextNumbers returns the numbers in the texts of field j if at least minTextNumberRows rows have a text, and a share of them
+// (minShare) has the same form as one of the first texts.
+func findTextNumbers(j int, rows [][]sizing.Value, minShare float64) textNumbers {
+	var first []string
+	known := 0
+	for _, cells := range rows {
+		if v := &cells[j]; v.Kind != sizing.Missing {
+			if known++; known <= maxTriedForms {
+				first = append(first, v.Text)
+			}
 		}
-		if known == 0 {
-			found.Between = splitNumbers(v.Text)
-			values = make([][]float64, found.count())
+	}
+	if known < minTextNumberRows {
+		return textNumbers{}
+	}
+	for _, text := range first {
+		found := textNumbers{Between: splitNumbers(text)}
+		if values := found.readAll(j, rows); found.count() > 0 && float64(len(values[0])) >= minShare*float64(known) {
+			found.describe(values)
+			return found
 		}
-		known++
+	}
+	return textNumbers{}
+}
+
+// readAll returns, by number, the values in the texts of field j that have the form of n.
+func (n *textNumbers) readAll(j int, rows [][]sizing.Value) [][]float64 {
+	values := make([][]float64, n.count())
+	var numbers []float64
+	for _, cells := range rows {
 		var ok bool
-		if numbers, ok = found.read(v.Text, numbers[:0]); !ok {
-			return
+		if numbers, ok = n.read(cells[j].Text, numbers[:0]); !ok {
+			continue
 		}
 		for k, x := range numbers {
 			values[k] = append(values[k], x)
 		}
 	}
-	if known < minTextNumberRows || rowsPerText*len(c.Levels) <= known {
-		return
-	}
+	return values
+}
+
+// describe sets the units and the means of the numbers.
+func (n *textNumbers) describe(values [][]float64) {
 	for k := range values {
-		found.Units = append(found.Units, unitOf(slices.Clone(values[k])))
-		mean, meanLog := 0.0, 0.0
+		n.Units = append(n.Units, unitOf(slices.Clone(values[k])))
+		mean, meanLog, known := 0.0, 0.0, float64(len(values[k]))
 		for _, x := range values[k] {
-			mean += x / float64(known)
-			meanLog += found.logOf(k, x) / float64(known)
+			mean += x / known
+			meanLog += n.logOf(k, x) / known
 		}
-		found.Means = append(found.Means, mean, meanLog)
+		n.Means = append(n.Means, mean, meanLog)
 	}
-	c.Numbers = found
 }
 
 // splitNumbers returns the parts of a text before, between and after its numbers; nil if there are no numbers, too many or
@@ -144,71 +170,4 @@ func (n *textNumbers) encode(v sizing.Value, line, tree []float64) ([]float64, [
 		line, tree = append(line, numbers[k], n.logOf(k, numbers[k])), append(tree, numbers[k])
 	}
 	return line, tree
-}
-
-// textInput is a number in the texts of a category as an input of the trend.
-type textInput struct {
-	_      struct{} `cbor:",toarray"`
-	Field  int      // index in the schema
-	Number int      // index among the numbers of a text
-	Range  interval
-
-	texts *textNumbers // of the field's column
-}
-
-func (n *textInput) read(cells []sizing.Value) (x float64, known bool) {
-	var buffer [maxTextNumbers]float64
-	numbers, known := n.texts.read(cells[n.Field].Text, buffer[:0])
-	if !known {
-		return 0, false
-	}
-	return numbers[n.Number], true
-}
-
-// write replaces the number in the text of a row. Texts of another form remain.
-func (n *textInput) write(cells []sizing.Value, x float64) {
-	var buffer [maxTextNumbers]float64
-	numbers, ok := n.texts.read(cells[n.Field].Text, buffer[:0])
-	if !ok {
-		return
-	}
-	numbers[n.Number] = x
-	var text strings.Builder
-	for k, number := range numbers {
-		text.WriteString(n.texts.Between[k])
-		text.WriteString(strconv.FormatFloat(number, 'f', -1, 64))
-	}
-	text.WriteString(n.texts.Between[len(numbers)])
-	cells[n.Field].Text = text.String()
-}
-
-func (n *textInput) describe(schema *sizing.Schema) string {
-	name := schema.Fields[n.Field].Name
-	if n.texts.count() == 1 {
-		return name
-	}
-	return fmt.Sprintf("number %d in %s", n.Number+1, name)
-}
-
-// linkTexts connects the inputs of the decoded trends with their columns, and reports whether they fit.
-func (m *models) linkTexts() bool {
-	for k := range m.ValueTrends.Trends {
-		if !m.ValueTrends.Trends[k].Peaks.linkTexts(m.Enc) {
-			return false
-		}
-	}
-	return m.PeakTrend.linkTexts(m.Enc)
-}
-
-func (t *trend) linkTexts(e *encoder) bool {
-	for k := range t.Texts {
-		n := &t.Texts[k]
-		if n.Field < 0 || n.Field >= len(e.Columns) {
-			return false
-		}
-		if n.texts = &e.Columns[n.Field].Numbers; n.Number < 0 || n.Number >= n.texts.count() {
-			return false
-		}
-	}
-	return true
 }

@@ -38,8 +38,8 @@ func TestNumbersOfATextAreRead(t *testing.T) {
 }
 
 func TestNumberOfATextIsReplaced(t *testing.T) {
-	texts := textNumbers{Between: splitNumbers("s3://in/day-3/rows=1253.5.csv")}
-	rows := textInput{Field: 1, Number: 2, texts: &texts}
+	texts := column{Numbers: textNumbers{Between: splitNumbers("s3://in/day-3/rows=1253.5.csv")}}
+	rows := textInput{Field: 1, Number: 2, column: &texts}
 	for text, want := range map[string]string{
 		"s3://in/day-07/rows=12.csv": "s3://in/day-7/rows=0.25.csv",
 		"another":                    "another",

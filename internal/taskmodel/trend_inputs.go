@@ -27,9 +27,9 @@ func (t *trend) addInputs(e *encoder) {
 	}
 	for j := range e.Columns {
 		c := &e.Columns[j]
-		for k := range c.Numbers.count() {
-			if c.Kind == sizing.Category {
-				t.Texts = append(t.Texts, textInput{Field: j, Number: k, Range: noInterval, texts: &c.Numbers})
+		for k := range c.textNumberCount() {
+			if c.Kind == sizing.Category && !slices.Contains(c.Dates.Inside, k) {
+				t.Texts = append(t.Texts, textInput{Field: j, Number: k, Range: noInterval, column: c})
 			}
 		}
 		if c.IsNegative {

@@ -105,7 +105,7 @@ type valueSplit struct {
 func (m *models) splitByValue(rows []row) (splits []valueSplit) {
 	for j := range m.Enc.Columns {
 		c := &m.Enc.Columns[j]
-		if c.Kind == sizing.Bool || c.Kind == sizing.Category && c.Numbers.count() == 0 && len(c.Parts.At) == 0 {
+		if c.Kind == sizing.Bool || c.Kind == sizing.Category && !c.hasTextColumns() {
 			if split := m.splitBy(j, rows); len(split.values) > 1 {
 				splits = append(splits, split)
 			}
