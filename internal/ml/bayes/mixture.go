@@ -106,6 +106,9 @@ func (m *Mixture) deviation(mid float64) float64 {
 	return math.Sqrt(variance)
 }
 
+// Deviation returns the approximate standard deviation of the log peak.
+func (m *Mixture) Deviation() float64 { return m.deviation(m.MeanLevel()) }
+
 func (m *Mixture) logDensity(i int, y float64) float64 {
 	z, f := (y-m.Level[i])/m.Scale[i], m.Freedom[i]
 	upper, _ := math.Lgamma((f + 1) / 2)
