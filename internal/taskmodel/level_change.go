@@ -83,7 +83,7 @@ type levelCandidate struct {
 // prediction for the row. holdsBack may first learn the row of the candidate; then it predicts p again.
 func (m *Model) holdsBack(r *row, t *TrainingRow, p *experts.Point, b *buffers) bool {
 	l := &m.Levels
-	if t.At < l.Newest || m.Experts.LearnedRows <= earlyFitRows[len(earlyFitRows)-1] || m.ablated.NoLevels {
+	if t.At < l.Newest || !m.canFindJump() || m.ablated.NoLevels {
 		return false
 	}
 	age := returnAge(r.Cells, t.At-l.Newest)
@@ -95,12 +95,12 @@ func (m *Model) holdsBack(r *row, t *TrainingRow, p *experts.Point, b *buffers) 
 		return false
 	}
 	l.Lasting, l.Isolated, l.Returns = l.Lasting*levelDecay, l.Isolated*levelDecay, l.Returns*math.Pow(levelDecay, age)
-	residual, deviation, isJump := m.Experts.Jump(p, math.Log(r.Peak))
+	residual, deviation, isJump := m.jump(p, math.Log(r.Peak), b)
 	if l.Candidate != nil {
 		if m.decideCandidate(r, t, residual, deviation, p, b) {
 			return false
 		}
-		residual, deviation, isJump = m.Experts.Jump(p, math.Log(r.Peak))
+		residual, deviation, isJump = m.jump(p, math.Log(r.Peak), b)
 	}
 	log := math.Log(r.Peak)
 	size := l.returnTo(log, residual, deviation)
@@ -152,7 +152,7 @@ func (m *Model) decideCandidate(r *row, t *TrainingRow, residual, deviation floa
 
 // mayExplainJump reports whether a row has inputs whose effect the models do not know well: the jump may be their effect.
 func (m *Model) mayExplainJump(t *TrainingRow, cells []sizing.Value, p *experts.Point, b *buffers) bool {
-	return p.IsException || len(b.extrapolation.outside) > 0 || m.hasUnknownEffect(t, cells)
+	return p.IsException || len(b.extrapolation.outside) > 0 || m.hasUnknownEffect(t, cells) || m.Experts.IsColdStart() && m.Models.Enc.hasUnseenCategory(cells)
 }
 
 func (m *Model) predictAgain(r *row, t *TrainingRow, p *experts.Point, b *buffers) {
@@ -208,11 +208,12 @@ func (l *levels) addRow(log, residual, deviation float64, isLow bool) (isContrad
 
 func (m *Model) revokeLevel() {
 	l := &m.Levels
-	newest := l.newestMap()
+	newest, rows := l.newestMap(), int(l.Changes[len(l.Changes)-1].Rows)-1 // the row that contradicts the level counts, but is not learned yet
 	delete(l.Added, l.Changes[len(l.Changes)-1].Seq)
 	l.Changes, l.Form = l.Changes[:len(l.Changes)-1], nil
 	l.Lasting, l.Isolated = max(0, l.Lasting-1), l.Isolated+1
 	m.shiftLearned(newest.inverse())
+	m.moveEarlyRows(newest.inverse(), rows)
 }
 
 // acceptLevel accepts the level of the candidate. log and residual are those of the row after it.
@@ -233,6 +234,7 @@ func (m *Model) acceptLevel(c *levelCandidate, log, residual, deviation float64)
 	l.Changes = append(l.Changes, levelChange{Seq: c.Row.Seq, Rows: 2})
 	l.setNewest(change, c.Log)
 	m.shiftLearned(change)
+	m.moveEarlyRows(change, 0)
 	m.Understatement.forgetBefore(2) // if peaks were understated, the change may come from a corrected measurement
 }
 
@@ -292,4 +294,5 @@ func (m *Model) learnCandidate(c *levelCandidate) {
 	in := m.predictAtLaunch(&r, &c.Row, &p, b)
 	b.shift(&p, m.runShift(c.Row.RunScore))
 	m.learnPredicted(&r, &c.Row, &p, in, b)
+	m.refitEarly(r)
 }

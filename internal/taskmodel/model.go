@@ -122,6 +122,8 @@ type Model struct {
 
 	Follower limitFollower // detects peaks that follow their limit
 
+	ErrorSeries errorSeries // errors from which the run score is computed; zero in models stored before this field existed
+
 	Levels levels // changes of the level of the peaks
 
 	DurationLevels durationLevels // zero in models stored before this field existed

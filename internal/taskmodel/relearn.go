@@ -122,7 +122,7 @@ func (m *Model) relearn(h *sizing.History) (relearned bool, err error) {
 	m.OutOfSample, m.Unpredicted, m.Pending, m.Quarantine = fresh.OutOfSample, fresh.Unpredicted, fresh.Pending, fresh.Quarantine
 	m.Awaited, m.Unlearned, m.Late, m.Oldest = fresh.Awaited, fresh.Unlearned, fresh.Late, fresh.Oldest
 	m.Fitted, m.Reproduced, m.FitKey, m.Changed = fresh.Fitted, fresh.Reproduced, fresh.FitKey, fresh.Changed
-	m.Levels = fresh.Levels
+	m.Levels, m.ErrorSeries = fresh.Levels, fresh.ErrorSeries
 	m.DAGRuns, m.WithinRuns, m.WithinFeatures = fresh.DAGRuns, fresh.WithinRuns, fresh.WithinFeatures
 	m.DurationLevels.Mixture, fresh.CPU.Residuals[anyCores] = fresh.DurationLevels.Mixture, m.CPU.Residuals[anyCores]
 	m.CPU = fresh.CPU

@@ -17,6 +17,9 @@ import (
 // often alike because no task knows the effects of the features yet. A wrong early shift can cause OOM kills, which the experts
 // remember for long. So a shift of all models wastes more in the demo.
 //
+// After a change of the level of a task, such as by a release, the errors of its runs are alike. Only the part of an error
+// that the run before did not have counts (errorSeries).
+//
 // OOM kills give no error, because only a lower bound of the error is known. If a lower bound above 0 served as the error, it
 // would change nothing on four workflows with immediate feedback, because the success of the retry replaces the bound. With
 // delayed feedback it would raise the waste.
@@ -102,7 +105,9 @@ func (m *Model) learnRunScore(r *row, p *experts.Point, t *TrainingRow, b *buffe
 		level = m.Experts.ColdStartLevel(p) - b.runShift
 	}
 	e := max(-maxError, min(maxError, math.Log(r.Peak)-level)) // of the prediction without its shift
-	deviate := max(-maxDeviate, min(maxDeviate, e/m.Share.Deviation()))
+	deviation := m.Share.Deviation()
+	e = m.ErrorSeries.innovation(e, deviation, t.DAGRun)
+	deviate := max(-maxDeviate, min(maxDeviate, e/deviation))
 	m.runError = newestRunError{RunError{deviate, m.loading()}, t.Run, true}
 	m.Share.RecordScore(t.RunScore, deviate, e)
 }

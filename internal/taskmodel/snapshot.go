@@ -62,6 +62,7 @@ type snapshot struct {
 	Understatement  understatement      `cbor:",omitzero"`
 	Resumed         resumedRetries      `cbor:",omitzero"`
 	Levels          levels              `cbor:",omitzero"`
+	ErrorSeries     errorSeries         `cbor:",omitzero"`
 	ColdStart       bayes.Average       `cbor:"First,omitzero"`
 }
 
@@ -76,7 +77,7 @@ func (m *Model) snapshot() *snapshot {
 		Bins: m.Bins, Drivers: m.Drivers, Ambiguity: m.Ambiguity, LastEvaluation: m.LastEvaluation,
 		KnownKills: m.KnownKills, RepeatedKills: m.RepeatedKills, Unmeasured: m.Unmeasured, ColdStart: m.ColdStart, DurationLevels: m.DurationLevels, Follower: m.Follower,
 		DAGRuns: m.DAGRuns, KilledStarts: m.KilledStarts, WithinRuns: m.WithinRuns, WithinFeatures: m.WithinFeatures,
-		Understatement: m.Understatement, Resumed: m.Resumed, AppOOMs: m.AppOOMs, Starvation: m.Starvation, Levels: m.Levels,
+		Understatement: m.Understatement, Resumed: m.Resumed, AppOOMs: m.AppOOMs, Starvation: m.Starvation, Levels: m.Levels, ErrorSeries: m.ErrorSeries,
 	}
 }
 
@@ -91,7 +92,7 @@ func (s *snapshot) model() *Model {
 		Bins: s.Bins, Drivers: s.Drivers, Ambiguity: s.Ambiguity, LastEvaluation: s.LastEvaluation,
 		KnownKills: s.KnownKills, RepeatedKills: s.RepeatedKills, Unmeasured: s.Unmeasured, ColdStart: s.ColdStart, DurationLevels: s.DurationLevels, Follower: s.Follower,
 		DAGRuns: s.DAGRuns, KilledStarts: s.KilledStarts, WithinRuns: s.WithinRuns, WithinFeatures: s.WithinFeatures,
-		Understatement: s.Understatement, Resumed: s.Resumed, AppOOMs: s.AppOOMs, Starvation: s.Starvation, Levels: s.Levels,
+		Understatement: s.Understatement, Resumed: s.Resumed, AppOOMs: s.AppOOMs, Starvation: s.Starvation, Levels: s.Levels, ErrorSeries: s.ErrorSeries,
 		state: states.Add(1),
 	}
 }

@@ -107,6 +107,9 @@ func (m *Mixture) deviation(mid float64) float64 {
 	return math.Sqrt(variance)
 }
 
+// Deviation returns the approximate standard deviation of the log peak.
+func (m *Mixture) Deviation() float64 { return m.deviation(m.MeanLevel()) }
+
 func (m *Mixture) logDensity(i int, y float64) float64 { return m.logDensityOf(i, y, m.Scale[i]) }
 
 // logDensityOf returns the log density of component i at y if it had this scale.

@@ -1,0 +1,50 @@
+package taskmodel
+
+import (
+	"github.com/loadaware/loadaware/internal/ml/experts"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// In the cold start, there are few residuals, and those of the first models are large. So the prediction of the cold-start rule
+// decides whether a row may be the first one at a new level (level_change.go). This is for tasks with features only. Without
+// features, the modes of the rule know both levels. With features, no structure of the rule is a line at two levels.
+
+const (
+	minJumpRows       = 5   // least number of learned rows: with fewer, the rule does not know the effects of the inputs
+	minColdStartJump  = 0.2 // smallest jump in the cold start, in log units, as in experts.Jump
+	coldStartJumpSize = 4   // smallest jump in the cold start, in standard deviations of the prediction, as in experts.Jump
+)
+
+// canFindJump reports whether enough rows are known to find a jump of the level.
+func (m *Model) canFindJump() bool {
+	return m.Experts.LearnedRows > earlyFitRows[len(earlyFitRows)-1] || len(m.Schema.Fields) > 0 && m.Experts.LearnedRows >= minJumpRows
+}
+
+// jump returns the residual of a row, the standard deviation of such residuals, and whether the residual is far above the
+// usual ones. In the cold start of a task with features, the residual is that of the cold-start rule without the run score;
+// otherwise see experts.Jump.
+func (m *Model) jump(p *experts.Point, log float64, b *buffers) (residual, deviation float64, isJump bool) {
+	if !m.Experts.IsColdStart() || p.ColdStart == nil || len(m.Schema.Fields) == 0 {
+		return m.Experts.Jump(p, log)
+	}
+	residual, deviation = log-(p.ColdStart.MeanLevel()-b.runShift), p.ColdStart.Deviation()
+	return residual, deviation, residual > max(minColdStartJump, coldStartJumpSize*deviation)
+}
+
+// hasUnseenCategory reports whether a row has a category value that no learned row had. In the cold start this value may explain
+// a jump, even if new values are frequent: too few of them are known to say that they have no effect.
+func (e *encoder) hasUnseenCategory(cells []sizing.Value) bool {
+	for j := range e.Columns {
+		if e.isUnseen(j, cells) {
+			return true
+		}
+	}
+	return false
+}
+
+// moveEarlyRows maps the peaks of all but the newest early rows to another level, so that the next fit of Learn is at this level.
+func (m *Model) moveEarlyRows(change affine, newest int) {
+	for i := range max(0, len(m.EarlyRows)-newest) {
+		m.EarlyRows[i].Peak = change.apply(m.EarlyRows[i].Peak)
+	}
+}
