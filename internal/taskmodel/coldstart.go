@@ -191,8 +191,9 @@ func (m *Model) startColdStart(r *row) {
 // learnColdStart learns a later row; p and b come from its prediction. It ignores a row with imputed features. It also
 // does nothing for a model of a release without the cold-start rule, because the average lacks the earlier rows of this
 // model. A row is no evidence about the structures if weight is below 1, or if p is the prediction for another instance of
-// the same DAG run (p.ColdStart is nil).
-func (m *Model) learnColdStart(r *row, p *experts.Point, weight float64, b *buffers) {
+// the same DAG run (p.ColdStart is nil). isNext says whether the row continues the order
+// of the runs; otherwise it is no evidence about a trend over the runs.
+func (m *Model) learnColdStart(r *row, p *experts.Point, weight float64, isNext bool, b *buffers) {
 	if p.Imputed || m.ColdStart.Rows == 0 {
 		return
 	}
@@ -212,6 +213,9 @@ func (m *Model) learnColdStart(r *row, p *experts.Point, weight float64, b *buff
 			mix = new(bayes.Mixture)
 			m.ColdStart.Predict(b.numbers, b.points[:], scale, &prior, mix)
 			mix.Shift(b.runShift)
+		}
+		if isNext {
+			m.ColdStart.LearnTrend(math.Log(r.Peak), &prior, mix)
 		}
 		m.ColdStart.Learn(b.numbers, b.points[:], scale, math.Log(r.Peak), mix)
 	}

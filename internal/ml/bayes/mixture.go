@@ -107,10 +107,15 @@ func (m *Mixture) deviation(mid float64) float64 {
 }
 
 func (m *Mixture) logDensity(i int, y float64) float64 {
-	z, f := (y-m.Level[i])/m.Scale[i], m.Freedom[i]
+	return logDensity(y-m.Level[i], m.Scale[i], m.Freedom[i])
+}
+
+// logDensity returns the log density of Student's t at the distance `off` from its location.
+func logDensity(off, scale, f float64) float64 {
+	z := off / scale
 	upper, _ := math.Lgamma((f + 1) / 2)
 	lower, _ := math.Lgamma(f / 2)
-	return upper - lower - 0.5*math.Log(f*math.Pi) - (f+1)/2*math.Log1p(z*z/f) - math.Log(m.Scale[i])
+	return upper - lower - 0.5*math.Log(f*math.Pi) - (f+1)/2*math.Log1p(z*z/f) - math.Log(scale)
 }
 
 // survival returns P(t > z) of Student's t by Wallace's normal approximation (1959). Its
@@ -174,6 +179,7 @@ func (m *Mixture) Grant(retryFactor, price, factor float64) (y, risk float64) {
 
 // Shift adds a number to the levels of all components.
 func (m *Mixture) Shift(by float64) {
+	m.shifted += by
 	for i := range m.Level[:m.N] {
 		m.Level[i] += by
 	}
