@@ -188,12 +188,31 @@ func (m *Model) startColdStart(r *row) {
 	m.ColdStart.ImputeKills(&prior)
 }
 
+// runTimes are the start and the end of a run in Unix seconds. start 0: unknown.
+type runTimes struct{ start, end int64 }
+
+// runTimesOf returns nil for a mapped instance, which has no place in the order of the runs, and for a late report.
+func (m *Model) runTimesOf(t *TrainingRow) *runTimes {
+	if t.DAGRun != 0 || t.At < m.Levels.Newest {
+		return nil
+	}
+	return &runTimes{t.StartedAt, t.At}
+}
+
+// extendTrend moves the trend of the cold start to a run that starts now.
+func (m *Model) extendTrend(p *experts.Point, b *buffers) {
+	if p.ColdStart != nil {
+		prior := m.coldStartPrior()
+		m.coldStartFor(b).ExtendTrend(&prior, p.ColdStart)
+	}
+}
+
 // learnColdStart learns a later row; p and b come from its prediction. It ignores a row with imputed features. It also
 // does nothing for a model of a release without the cold-start rule, because the average lacks the earlier rows of this
 // model. A row is no evidence about the structures if weight is below 1, or if p is the prediction for another instance of
-// the same DAG run (p.ColdStart is nil). isNext says whether the row continues the order
-// of the runs; otherwise it is no evidence about a trend over the runs.
-func (m *Model) learnColdStart(r *row, p *experts.Point, weight float64, isNext bool, b *buffers) {
+// the same DAG run (p.ColdStart is nil). run is nil if the row has no place in the
+// order of the runs, so that it is no evidence about a trend over the runs.
+func (m *Model) learnColdStart(r *row, p *experts.Point, weight float64, run *runTimes, b *buffers) {
 	if p.Imputed || m.ColdStart.Rows == 0 {
 		return
 	}
@@ -214,8 +233,8 @@ func (m *Model) learnColdStart(r *row, p *experts.Point, weight float64, isNext 
 			m.ColdStart.Predict(b.numbers, b.points[:], scale, &prior, mix)
 			mix.Shift(b.runShift)
 		}
-		if isNext {
-			m.ColdStart.LearnTrend(math.Log(r.Peak), &prior, mix)
+		if run != nil {
+			m.ColdStart.LearnTrend(math.Log(r.Peak), run.start, run.end, &prior, mix)
 		}
 		m.ColdStart.Learn(b.numbers, b.points[:], scale, math.Log(r.Peak), mix)
 	}

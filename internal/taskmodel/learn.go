@@ -176,8 +176,7 @@ func (m *Model) learnPredicted(r *row, t *TrainingRow, p *experts.Point, in inst
 	} else {
 		m.Experts.LearnDependent(r.Peak, &m.Share)
 	}
-	isNext := t.DAGRun == 0 && t.At >= m.Levels.Newest // no mapped instance and no late report
-	m.learnColdStart(r, p, in.weight, isNext, b)
+	m.learnColdStart(r, p, in.weight, m.runTimesOf(t), b)
 	if in.isPredicted {
 		m.learnModels(r, p, lowest, in.weight, b)
 	} else {

@@ -19,6 +19,7 @@ type LocalTrend struct {
 	LogEvidence float64
 	NullSquares float64 // sum of the squared errors e of the tested rows
 	BayesFactor float64 // logarithm of the Bayes factor of the trend to no trend: errors with mean 0 and the same prior deviation
+	Overlap     Overlap
 }
 
 const (
@@ -35,21 +36,22 @@ func (t *LocalTrend) variance(squares float64, prior *Prior) float64 {
 	return (prior.Rows*deviation*deviation + squares) / (prior.Rows + t.Tested)
 }
 
-// forecast returns the expected error of the next run, and the part of its variance that comes from the uncertainty of the
-// trend, relative to the variance of an error around the trend. The growth has the prior N(0, trendGrowth²).
-func (t *LocalTrend) forecast(variance float64) (e, leverage float64, ok bool) {
+// forecast returns the expected error of the run with index u, and the part of its variance that comes from the uncertainty of
+// the trend, relative to the variance of an error around the trend. The growth has the prior N(0, trendGrowth²).
+func (t *LocalTrend) forecast(u, variance float64) (e, leverage float64, ok bool) {
 	uu := t.UU + variance/(trendGrowth*trendGrowth)
 	determinant := t.W*uu - t.U*t.U
 	if t.Learned < trendRows || !(determinant > 0) {
 		return 0, 0, false
 	}
-	return (uu*t.E - t.U*t.UE) / determinant, uu / determinant, true
+	level, growth := (uu*t.E-t.U*t.UE)/determinant, (t.W*t.UE-t.U*t.E)/determinant
+	return level + growth*u, (uu - 2*u*t.U + u*u*t.W) / determinant, true
 }
 
 // learn adds the error e of the next run, and moves the origin of the index to the run after it.
 func (t *LocalTrend) learn(e float64, prior *Prior) {
 	variance := t.variance(t.Squares, prior)
-	if forecast, leverage, ok := t.forecast(variance); ok {
+	if forecast, leverage, ok := t.forecast(0, variance); ok {
 		freedom := prior.Rows + t.Tested
 		t.BayesFactor += logDensity(e-forecast, math.Sqrt(variance*(1+leverage)), freedom)
 		t.BayesFactor -= logDensity(e, math.Sqrt(t.variance(t.NullSquares, prior)), freedom)
@@ -79,7 +81,7 @@ func (a *Average) predictTrend(prior *Prior, mix *Mixture) {
 	mix.trend, mix.regressions = 0, level/sum
 	t := &a.Trend
 	variance := t.variance(t.Squares, prior)
-	if e, leverage, ok := t.forecast(variance); ok {
+	if e, leverage, ok := t.forecast(0, variance); ok {
 		mix.trend = mix.N
 		mix.add(mix.regressions+e, math.Sqrt(variance*(1+leverage)), prior.Rows+t.Tested, math.Log(trendShare)+a.trendEvidence())
 	}
@@ -113,13 +115,29 @@ func (a *Average) trendEvidence() float64 {
 	return a.bestRegression()
 }
 
+// ExtendTrend moves the level of the trend from the next run to the run that starts next: the runs before it that have not ended
+// yet are as many as overlapped recently. Each of them would move the mean of the regressions by about its error / (rows + 1).
+// mix comes from Predict.
+func (a *Average) ExtendTrend(prior *Prior, mix *Mixture) {
+	k, runs := mix.trend, float64(a.Trend.Overlap.largest())
+	if k == 0 || mix.Weight[k] == 0 || runs == 0 {
+		return
+	}
+	variance := a.Trend.variance(a.Trend.Squares, prior)
+	next, _, _ := a.Trend.forecast(0, variance)
+	e, leverage, _ := a.Trend.forecast(runs, variance)
+	mix.Level[k] += max(0, e-next+runs*next/(a.Rows+1))
+	mix.Scale[k] = math.Sqrt(variance * (1 + leverage))
+}
+
 // LearnTrend adds the row of the next run to the trend, before Learn adds it to the other structures; y and mix are those of
-// Learn. Rows that have no place in the order of the runs, such as the instances of a mapped task, are for Learn only. The evidence
+// Learn, start and end those of the run in Unix seconds (start 0: unknown). Rows that have no place in the order of the runs, such as the instances of a mapped task, are for Learn only. The evidence
 // ignores Mixture.Shift: the shift of a DAG run comes from errors of its other tasks, and if their peaks grow, too, it
 // lends the growth to structures that do not predict it.
-func (a *Average) LearnTrend(y float64, prior *Prior, mix *Mixture) {
+func (a *Average) LearnTrend(y float64, start, end int64, prior *Prior, mix *Mixture) {
 	if mix.trend > 0 {
 		a.Trend.LogEvidence = a.trendEvidence() + mix.logDensity(mix.trend, y+mix.shifted)
 	}
+	a.Trend.Overlap.learn(start, end)
 	a.Trend.learn(y-mix.regressions, prior)
 }

@@ -23,7 +23,7 @@ func growing(seed uint64, n int, growth float64, isNext bool) (a *Average, mix *
 		}
 		a.Predict([]float64{x}, nil, 0, &prior, mix)
 		if isNext {
-			a.LearnTrend(y, &prior, mix)
+			a.LearnTrend(y, 10*int64(i)-35, 10*int64(i), &prior, mix) // the newest three runs had not ended at the start
 		}
 		a.Learn([]float64{x}, nil, 0, y, mix)
 	}
@@ -59,13 +59,40 @@ func TestWithoutAGrowthATrendChangesNoPrediction(t *testing.T) {
 func TestATrendIgnoresTheShiftOfARun(t *testing.T) {
 	a, mix, y := growing(1, 24, 0.05, true)
 	shifted, trend := *mix, a.Trend
-	a.LearnTrend(y, &prior, mix)
+	a.LearnTrend(y, 0, 0, &prior, mix)
 	learned := a.Trend
 	a.Trend = trend
 	shifted.Shift(0.3)
-	a.LearnTrend(y, &prior, &shifted)
+	a.LearnTrend(y, 0, 0, &prior, &shifted)
 	assert.InDelta(t, learned.LogEvidence, a.Trend.LogEvidence, 1e-9)
 	assert.Equal(t, learned.E, a.Trend.E)
+}
+
+// With delayed feedback, the peaks of the newest runs are not known at the launch of the next one, but they grow, too.
+func TestATrendIsExtendedOverRunsThatHaveNotEnded(t *testing.T) {
+	for seed := range uint64(10) {
+		a, mix, y := growing(seed, 24, 0.05, true)
+		next, deviation := mix.MeanLevel(), mix.deviation(mix.MeanLevel())
+		a.ExtendTrend(&prior, mix)
+		assert.InDelta(t, y+3*0.05, mix.MeanLevel(), 0.15, "seed %d", seed)
+		assert.InDelta(t, next+3*0.05, mix.MeanLevel(), 0.09, "seed %d", seed)
+		assert.Greater(t, mix.deviation(mix.MeanLevel()), deviation, "seed %d", seed)
+	}
+}
+
+func TestAnOverlapCountsTheNewestRuns(t *testing.T) {
+	var o Overlap
+	for i := range int64(40) {
+		o.learn(10*i-25, 10*i)
+	}
+	assert.Equal(t, 2, o.largest())
+	for i := range int64(overlapRuns) {
+		o.learn(400+10*i, 405+10*i)
+	}
+	o.learn(0, 1000)
+	assert.Zero(t, o.largest())
+	assert.Len(t, o.Ends, maxOverlap)
+	assert.Len(t, o.Runs, overlapRuns)
 }
 
 // An average of an earlier version has no trend; the trend then starts from the evidence of the best regression.
@@ -73,7 +100,7 @@ func TestATrendStartsInAnAverageWithoutATrend(t *testing.T) {
 	a, mix, y := growing(1, 40, 0.05, false)
 	for i := range 4 {
 		a.Predict([]float64{10}, nil, 0, &prior, mix)
-		a.LearnTrend(y+0.05*float64(i), &prior, mix)
+		a.LearnTrend(y+0.05*float64(i), 0, 0, &prior, mix)
 	}
 	assert.Greater(t, a.Trend.LogEvidence, a.bestRegression())
 }
