@@ -188,15 +188,17 @@ func (m *Model) startColdStart(r *row) {
 	m.ColdStart.ImputeKills(&prior)
 }
 
-// runTimes are the start and the end of a run in Unix seconds. start 0: unknown.
-type runTimes struct{ start, end int64 }
-
-// runTimesOf returns nil for a mapped instance, which has no place in the order of the runs, and for a late report.
-func (m *Model) runTimesOf(t *TrainingRow) *runTimes {
+// runOf describes a run to the trend of the cold start. It returns nil for a mapped instance, which has no place in the order of the
+// runs, and for a late report.
+func (m *Model) runOf(t *TrainingRow) *bayes.Run {
 	if t.DAGRun != 0 || t.At < m.Levels.Newest {
 		return nil
 	}
-	return &runTimes{t.StartedAt, t.At}
+	run := &bayes.Run{Start: t.StartedAt, End: t.At}
+	if t.Allocated.Memory > 0 && t.Peak > 0 {
+		run.Ratio = math.Log(float64(t.Peak) / float64(t.Allocated.Memory))
+	}
+	return run
 }
 
 // extendTrend moves the trend of the cold start to a run that starts now.
@@ -212,7 +214,7 @@ func (m *Model) extendTrend(p *experts.Point, b *buffers) {
 // model. A row is no evidence about the structures if weight is below 1, or if p is the prediction for another instance of
 // the same DAG run (p.ColdStart is nil). run is nil if the row has no place in the
 // order of the runs, so that it is no evidence about a trend over the runs.
-func (m *Model) learnColdStart(r *row, p *experts.Point, weight float64, run *runTimes, b *buffers) {
+func (m *Model) learnColdStart(r *row, p *experts.Point, weight float64, run *bayes.Run, b *buffers) {
 	if p.Imputed || m.ColdStart.Rows == 0 {
 		return
 	}
@@ -234,7 +236,7 @@ func (m *Model) learnColdStart(r *row, p *experts.Point, weight float64, run *ru
 			mix.Shift(b.runShift)
 		}
 		if run != nil {
-			m.ColdStart.LearnTrend(math.Log(r.Peak), run.start, run.end, &prior, mix)
+			m.ColdStart.LearnTrend(math.Log(r.Peak), *run, &prior, mix)
 		}
 		m.ColdStart.Learn(b.numbers, b.points[:], scale, math.Log(r.Peak), mix)
 	}

@@ -176,7 +176,7 @@ func (m *Model) learnPredicted(r *row, t *TrainingRow, p *experts.Point, in inst
 	} else {
 		m.Experts.LearnDependent(r.Peak, &m.Share)
 	}
-	m.learnColdStart(r, p, in.weight, m.runTimesOf(t), b)
+	m.learnColdStart(r, p, in.weight, m.runOf(t), b)
 	if in.isPredicted {
 		m.learnModels(r, p, lowest, in.weight, b)
 	} else {

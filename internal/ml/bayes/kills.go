@@ -99,7 +99,7 @@ func (a *Average) ImputeKills(prior *Prior) {
 		imputed.Predict(k.Inputs, levels, 0, prior, &mix)
 		_, need := mix.exceedanceAndNeed(k.Bound)
 		if a.Trend.Learned > 0 {
-			imputed.LearnTrend(need, 0, 0, prior, &mix)
+			imputed.LearnTrend(need, Run{}, prior, &mix)
 		}
 		imputed.Learn(k.Inputs, levels, 0, need, &mix)
 	}

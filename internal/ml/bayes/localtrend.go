@@ -20,11 +20,30 @@ type LocalTrend struct {
 	NullSquares float64 // sum of the squared errors e of the tested rows
 	BayesFactor float64 // logarithm of the Bayes factor of the trend to no trend: errors with mean 0 and the same prior deviation
 	Overlap     Overlap
+	Ratio       float64 // newest log(peak/allocation); 0: unknown
+	Ratios      float64 // number of changes of this ratio from run to run
+	Changes     float64 // half of the sum of their squares
+}
+
+// followsLimit reports that the allocations predict the peaks better than the trend: then the grants cause the growth, and a trend
+// would raise both without end.
+func (t *LocalTrend) followsLimit() bool {
+	return t.Ratios > 0 && t.Changes/t.Ratios <= t.Squares/max(1, t.Tested)
+}
+
+// learnRatio adds the newest log(peak/allocation); 0: unknown.
+func (t *LocalTrend) learnRatio(ratio float64) {
+	if ratio != 0 && t.Ratio != 0 {
+		t.Ratios++
+		t.Changes += (ratio - t.Ratio) * (ratio - t.Ratio) / 2
+	}
+	t.Ratio = ratio
 }
 
 const (
 	trendShare          = 0.1  // prior probability of the trend, relative to that of all other structures together
 	trendRows           = 5    // with fewer rows there is no trend
+	maxTrendRows        = 128  // with more rows the fitted models follow a growth
 	trendDiscount       = 0.9  // factor per run on the weights, so that about ten runs count
 	trendGrowth         = 0.03 // prior standard deviation of the growth per run, in log peak
 	trendDeviationRatio = 0.2  // prior deviation around the trend, relative to Prior.Deviation, which contains the growth of similar tasks
@@ -102,7 +121,7 @@ func (t *LocalTrend) drop(m *Mixture) {
 			others += math.Exp(w - m.Weight[k])
 		}
 	}
-	if others > 1 || t.BayesFactor <= 0 || m.Level[k] <= m.regressions {
+	if others > 1 || t.BayesFactor <= 0 || t.Learned > maxTrendRows || t.followsLimit() || m.Level[k] <= m.regressions {
 		m.Weight[k] = math.Inf(-1)
 	}
 }
@@ -130,14 +149,21 @@ func (a *Average) ExtendTrend(prior *Prior, mix *Mixture) {
 	mix.Scale[k] = math.Sqrt(variance * (1 + leverage))
 }
 
+// Run describes a run to LearnTrend.
+type Run struct {
+	Start, End int64   // in Unix seconds; Start 0: unknown
+	Ratio      float64 // log(peak/allocation); 0: unknown
+}
+
 // LearnTrend adds the row of the next run to the trend, before Learn adds it to the other structures; y and mix are those of
-// Learn, start and end those of the run in Unix seconds (start 0: unknown). Rows that have no place in the order of the runs, such as the instances of a mapped task, are for Learn only. The evidence
+// Learn, and run describes the run. Rows that have no place in the order of the runs, such as the instances of a mapped task, are for Learn only. The evidence
 // ignores Mixture.Shift: the shift of a DAG run comes from errors of its other tasks, and if their peaks grow, too, it
 // lends the growth to structures that do not predict it.
-func (a *Average) LearnTrend(y float64, start, end int64, prior *Prior, mix *Mixture) {
+func (a *Average) LearnTrend(y float64, run Run, prior *Prior, mix *Mixture) {
 	if mix.trend > 0 {
 		a.Trend.LogEvidence = a.trendEvidence() + mix.logDensity(mix.trend, y+mix.shifted)
 	}
-	a.Trend.Overlap.learn(start, end)
+	a.Trend.Overlap.learn(run.Start, run.End)
+	a.Trend.learnRatio(run.Ratio)
 	a.Trend.learn(y-mix.regressions, prior)
 }

@@ -23,7 +23,7 @@ func growing(seed uint64, n int, growth float64, isNext bool) (a *Average, mix *
 		}
 		a.Predict([]float64{x}, nil, 0, &prior, mix)
 		if isNext {
-			a.LearnTrend(y, 10*int64(i)-35, 10*int64(i), &prior, mix) // the newest three runs had not ended at the start
+			a.LearnTrend(y, Run{Start: 10*int64(i) - 35, End: 10 * int64(i)}, &prior, mix) // the newest three runs had not ended at the start
 		}
 		a.Learn([]float64{x}, nil, 0, y, mix)
 	}
@@ -59,11 +59,11 @@ func TestWithoutAGrowthATrendChangesNoPrediction(t *testing.T) {
 func TestATrendIgnoresTheShiftOfARun(t *testing.T) {
 	a, mix, y := growing(1, 24, 0.05, true)
 	shifted, trend := *mix, a.Trend
-	a.LearnTrend(y, 0, 0, &prior, mix)
+	a.LearnTrend(y, Run{}, &prior, mix)
 	learned := a.Trend
 	a.Trend = trend
 	shifted.Shift(0.3)
-	a.LearnTrend(y, 0, 0, &prior, &shifted)
+	a.LearnTrend(y, Run{}, &prior, &shifted)
 	assert.InDelta(t, learned.LogEvidence, a.Trend.LogEvidence, 1e-9)
 	assert.Equal(t, learned.E, a.Trend.E)
 }
@@ -100,7 +100,7 @@ func TestATrendStartsInAnAverageWithoutATrend(t *testing.T) {
 	a, mix, y := growing(1, 40, 0.05, false)
 	for i := range 4 {
 		a.Predict([]float64{10}, nil, 0, &prior, mix)
-		a.LearnTrend(y+0.05*float64(i), 0, 0, &prior, mix)
+		a.LearnTrend(y+0.05*float64(i), Run{}, &prior, mix)
 	}
 	assert.Greater(t, a.Trend.LogEvidence, a.bestRegression())
 }

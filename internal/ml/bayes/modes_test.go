@@ -130,7 +130,7 @@ func TestTheLargestMixtureHasTheMaximumNumberOfComponents(t *testing.T) {
 		}
 		a.Predict(inputs, levels, 0.5, &prior, &mix)
 		y := 20 * rng.Float64()
-		a.LearnTrend(y, 0, 0, &prior, &mix)
+		a.LearnTrend(y, Run{}, &prior, &mix)
 		a.Learn(inputs, levels, 0.5, y, &mix)
 	}
 	for i := range a.Lines {
