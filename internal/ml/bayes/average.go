@@ -172,7 +172,7 @@ func (a *Average) Predict(inputs, levels []float64, scale float64, prior *Prior,
 	if isScaled {
 		a.predictScaled(levels[models-1], scale, prior, mix, modelWeight)
 	}
-	a.Trend.drop(mix)
+	a.Trend.drop(prior, mix)
 	mix.normalise()
 	a.raiseUnvariedLines(inputs, lines, prior, mix)
 }

@@ -27,8 +27,8 @@ type LocalTrend struct {
 
 // followsLimit reports that the allocations predict the peaks better than the trend: then the grants cause the growth, and a trend
 // would raise both without end.
-func (t *LocalTrend) followsLimit() bool {
-	return t.Ratios > 0 && t.Changes/t.Ratios <= t.Squares/max(1, t.Tested)
+func (t *LocalTrend) followsLimit(prior *Prior) bool {
+	return t.Ratios > 0 && t.Changes/t.Ratios <= t.variance(t.Squares, prior)
 }
 
 // learnRatio adds the newest log(peak/allocation); 0: unknown.
@@ -111,7 +111,7 @@ func (a *Average) predictTrend(prior *Prior, mix *Mixture) {
 // of the regressions. So a task without growth is predicted as if there were no trend: in few rows, noise often looks like a
 // trend, and then an extrapolation errs more than a mean. Peaks that fall from run to run may be those of a backfill in
 // reverse, after which a large peak follows. The weights of m are still logarithms.
-func (t *LocalTrend) drop(m *Mixture) {
+func (t *LocalTrend) drop(prior *Prior, m *Mixture) {
 	k, others := m.trend, 0.0
 	if k == 0 {
 		return
@@ -121,7 +121,7 @@ func (t *LocalTrend) drop(m *Mixture) {
 			others += math.Exp(w - m.Weight[k])
 		}
 	}
-	if others > 1 || t.BayesFactor <= 0 || t.Learned > maxTrendRows || t.followsLimit() || m.Level[k] <= m.regressions {
+	if others > 1 || t.BayesFactor <= 0 || t.Learned > maxTrendRows || t.followsLimit(prior) || m.Level[k] <= m.regressions {
 		m.Weight[k] = math.Inf(-1)
 	}
 }
