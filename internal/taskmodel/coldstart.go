@@ -188,11 +188,33 @@ func (m *Model) startColdStart(r *row) {
 	m.ColdStart.ImputeKills(&prior)
 }
 
+// runOf describes a run to the trend of the cold start. It returns nil for a mapped instance, which has no place in the order of the
+// runs, and for a late report.
+func (m *Model) runOf(t *TrainingRow) *bayes.Run {
+	if t.DAGRun != 0 || t.At < m.Levels.Newest {
+		return nil
+	}
+	run := &bayes.Run{Start: t.StartedAt, End: t.At}
+	if t.Allocated.Memory > 0 && t.Peak > 0 {
+		run.Ratio = math.Log(float64(t.Peak) / float64(t.Allocated.Memory))
+	}
+	return run
+}
+
+// extendTrend moves the trend of the cold start to a run that starts now.
+func (m *Model) extendTrend(p *experts.Point, b *buffers) {
+	if p.ColdStart != nil {
+		prior := m.coldStartPrior()
+		m.coldStartFor(b).ExtendTrend(&prior, p.ColdStart)
+	}
+}
+
 // learnColdStart learns a later row; p and b come from its prediction. It ignores a row with imputed features. It also
 // does nothing for a model of a release without the cold-start rule, because the average lacks the earlier rows of this
 // model. A row is no evidence about the structures if weight is below 1, or if p is the prediction for another instance of
-// the same DAG run (p.ColdStart is nil).
-func (m *Model) learnColdStart(r *row, p *experts.Point, weight float64, b *buffers) {
+// the same DAG run (p.ColdStart is nil). run is nil if the row has no place in the order of the runs, so that it is no evidence
+// about a trend over the runs.
+func (m *Model) learnColdStart(r *row, p *experts.Point, weight float64, run *bayes.Run, b *buffers) {
 	if p.Imputed || m.ColdStart.Rows == 0 {
 		return
 	}
@@ -212,6 +234,9 @@ func (m *Model) learnColdStart(r *row, p *experts.Point, weight float64, b *buff
 			mix = new(bayes.Mixture)
 			m.ColdStart.Predict(b.numbers, b.points[:], scale, &prior, mix)
 			mix.Shift(b.runShift)
+		}
+		if run != nil {
+			m.ColdStart.LearnTrend(math.Log(r.Peak), *run, &prior, mix)
 		}
 		m.ColdStart.Learn(b.numbers, b.points[:], scale, math.Log(r.Peak), mix)
 	}

@@ -27,6 +27,33 @@ func TestOldTasksWithGrowingPeaksKeepTheirPromises(t *testing.T) {
 	assert.Less(t, granted/used, 1.4)
 }
 
+// The peaks grow by 4 % per run. The Bayesian average of the cold start must not take the growth for noise, and the grants
+// must stay near the peaks when the experts compete with it, too.
+func TestYoungTasksWithGrowingPeaksAreGrantedLittleMore(t *testing.T) {
+	kills, young, older := 0, 0.0, 0.0
+	const tasks, runs = 4, 44
+	for seed := range uint64(tasks) {
+		k, rng := newTask(t), newRand(980+seed)
+		for i := range runs {
+			gibs := math.Pow(1.04, float64(i)) * noise(rng, .03)
+			s := k.run(nil, gibs)
+			if i < 12 {
+				continue
+			}
+			kills += countIf(s.killed)
+			if i < 32 {
+				young += s.granted / gibs / (tasks * 20)
+			} else {
+				older += s.granted / gibs / (tasks * 12)
+			}
+		}
+	}
+	assert.Less(t, young, 1.18) // 1.35 without a trend
+	assert.Less(t, older, 1.18)
+	assert.LessOrEqual(t, kills, 4)
+	t.Logf("granted %.2f and %.2f times the peaks, %d killed", young, older, kills)
+}
+
 func countIf(b bool) int {
 	if b {
 		return 1

@@ -179,7 +179,7 @@ func (m *Model) learnPredicted(r *row, t *TrainingRow, p *experts.Point, in inst
 	} else {
 		m.Experts.LearnDependent(r.Peak, &m.Share)
 	}
-	m.learnColdStart(r, p, in.weight, b)
+	m.learnColdStart(r, p, in.weight, m.runOf(t), b)
 	if in.isPredicted {
 		m.learnModels(r, p, lowest, in.weight, b)
 	} else {

@@ -109,7 +109,7 @@ func (m *Model) relearnUnmoved(rows []row) {
 		if m.predict(r.Cells, sizing.DefaultRiskTarget, &p, b); !p.Imputed {
 			m.Experts.LearnDeferred(&p, r.Peak, r.Seconds, &b.scratch)
 			m.Experts.SetPool(&m.Share, nil)
-			m.learnColdStart(r, &p, 1, b)
+			m.learnColdStart(r, &p, 1, nil, b)
 		}
 	}
 }

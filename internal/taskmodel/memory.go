@@ -47,7 +47,8 @@ func (m *Model) MemoryBytes() int64 {
 }
 
 func averageBytes(a *bayes.Average) int64 {
-	size := sliceBytes(a.Lines) + sliceBytes(a.Affines) + sliceBytes(a.Narrow) + sliceBytes(a.Ranges) + sliceBytes(a.Units) + sliceBytes(a.Kills) + sliceBytes(a.Modes.Modes)
+	size := sliceBytes(a.Lines) + sliceBytes(a.Affines) + sliceBytes(a.Narrow) + sliceBytes(a.Ranges) + sliceBytes(a.Units) + sliceBytes(a.Kills) +
+		sliceBytes(a.Modes.Modes) + sliceBytes(a.Trend.Overlap.Ends) + sliceBytes(a.Trend.Overlap.Runs)
 	for i := range a.Kills {
 		size += sliceBytes(a.Kills[i].Inputs) + sliceBytes(a.Kills[i].Levels)
 	}

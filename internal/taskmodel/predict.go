@@ -221,6 +221,7 @@ func (m *Model) predictQuestion(q *Question, p *experts.Point, b *buffers) {
 	b.cells = m.cells(q.Features, b.cells)
 	b.isLift = q.Above > 0
 	m.predict(b.cells, q.RiskTarget, p, b)
+	m.extendTrend(p, b)
 	m.raiseToCandidate(p, b)
 	b.shift(p, m.runShift(q.RunScore))
 }

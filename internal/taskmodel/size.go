@@ -67,6 +67,7 @@ func (m *Model) size(q Question, b *buffers) Answer {
 	var p experts.Point
 	b.isLift = q.Above > 0
 	m.predict(b.cells, q.RiskTarget, &p, b)
+	m.extendTrend(&p, b)
 	m.raiseToCandidate(&p, b)
 	b.shift(&p, m.runShift(q.RunScore))
 

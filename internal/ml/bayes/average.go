@@ -1,7 +1,7 @@
 // Package bayes predicts a task's peak from its first rows by Bayesian model averaging
 // (Hoeting et al. 1999) over a few simple structures: a constant, a constant with a narrow
-// distribution, a line and an affine regression in each input, modes of the peak, and point models. A point model predicts
-// the peak and is fitted elsewhere.
+// distribution, a line and an affine regression in each input, a trend over the runs, modes of the peak, and
+// point models. A point model predicts the peak and is fitted elsewhere.
 //
 //	rows ─▶ sufficient statistics ─▶ one Student's t per structure ─▶ Mixture
 //	prior (from similar tasks) ──────┘         ▲
@@ -11,7 +11,7 @@
 // approximation. The modes have one for each mode and one for a new mode, and the last point model has two (scaled.go).
 //
 // The evidence of a structure is the product of the predictive densities of the rows (prequential likelihood, Dawid 1984);
-// that of the point models is discounted (discountModels). The package handles numbers only and is deterministic.
+// that of the point models and of the trend is discounted (discountModels). The package handles numbers only and is deterministic.
 package bayes
 
 import "math"
@@ -50,19 +50,20 @@ const (
 
 // Average holds the sufficient statistics of one task. The zero value is ready to use.
 type Average struct {
-	Rows     float64   // number of rows, in which a row of LearnWeighted counts with its weight
-	Mean     float64   // mean of the log peaks
-	Squares  float64   // sum of the squared deviations from Mean
-	Constant float64   // log evidence of the constant
-	Exact    float64   // log evidence of the narrow constant, for tasks with almost identical peaks
-	Lines    []Line    // by input
-	Affines  []Affine  `cbor:",omitempty"` // by input; empty in averages stored before this field existed
-	Narrow   []Narrow  `cbor:",omitempty"` // by input; empty in averages stored before this field existed
-	Ranges   []Range   `cbor:",omitempty"` // by input; empty in averages stored before this field existed
-	Models   []Point   // by point model
-	Units    []float64 `cbor:",omitempty"` // by input, see SetUnit; 0: unknown
-	Modes    Modes     `cbor:",omitzero"`  // empty in averages stored before this field existed
-	Scaled   Point     `cbor:",omitzero"`  // the last point model a second time, with predicted scales; see scaled.go. Zero without such scales
+	Rows     float64    // number of rows, in which a row of LearnWeighted counts with its weight
+	Mean     float64    // mean of the log peaks
+	Squares  float64    // sum of the squared deviations from Mean
+	Constant float64    // log evidence of the constant
+	Exact    float64    // log evidence of the narrow constant, for tasks with almost identical peaks
+	Lines    []Line     // by input
+	Affines  []Affine   `cbor:",omitempty"` // by input; empty in averages stored before this field existed
+	Narrow   []Narrow   `cbor:",omitempty"` // by input; empty in averages stored before this field existed
+	Ranges   []Range    `cbor:",omitempty"` // by input; empty in averages stored before this field existed
+	Models   []Point    // by point model
+	Units    []float64  `cbor:",omitempty"` // by input, see SetUnit; 0: unknown
+	Modes    Modes      `cbor:",omitzero"`  // empty in averages stored before this field existed
+	Scaled   Point      `cbor:",omitzero"`  // the last point model a second time, with predicted scales; see scaled.go. Zero without such scales
+	Trend    LocalTrend `cbor:",omitzero"`  // empty in averages stored before this field existed; of rows of LearnTrend only
 
 	Kills   []Kill   `cbor:",omitempty"`     // killed runs without a measured peak, in the order in which they were learned
 	Imputed *Average `cbor:"Open,omitempty"` // the average that also counts Kills as rows; nil without kills or rows
@@ -93,17 +94,18 @@ type Point struct {
 }
 
 // maxComponents is the largest number of components of a mixture: the constants, a line and an affine regression for each of
-// maxLines inputs, maxPoints point models, one component for each mode and one for a new mode, and a second one for the last
-// point model, with a predicted scale.
+// maxLines inputs, the trend, maxPoints point models, one component for each mode and one for a new mode, and a second one for
+// the last point model, with a predicted scale.
 const (
 	maxLines      = 12
 	maxPoints     = 10
-	maxComponents = constants + 2*maxLines + maxPoints + maxModes + 2
+	maxComponents = constants + 2*maxLines + 1 + maxPoints + maxModes + 2
 )
 
 // Mixture is the predictive distribution of one row: a weighted mixture of Student's t
 // distributions. The first two components are the constant and the narrow constant. The lines follow, then the affine
-// regressions, the modes, the point models, and the last point model a second time, with the predicted scale of its residual.
+// regressions, the trend, the modes, the point models, and the last point model a second time, with the predicted scale of its
+// residual.
 type Mixture struct {
 	N       int                    // number of components
 	Affines span                   // components of the affine regressions, one for each line
@@ -116,13 +118,17 @@ type Mixture struct {
 	Freedom [maxComponents]float64 // degrees of freedom
 
 	variances [maxComponents]variances // of the lines and affine regressions
+
+	trend       int     // index of the trend; 0: none
+	regressions float64 // mean level of the components before the trend, without Shift
+	shifted     float64 // sum of the arguments of Shift
 }
 
 // Predict fills mix for a row with inputs and levels. inputs are already logarithms, see Log; NaN: missing. levels are the log
 // peaks that the point models predict. scale is the predicted scale of the residual of the last point model, in log peak; 0:
 // unknown. The average must have learned at least one row.
 func (a *Average) Predict(inputs, levels []float64, scale float64, prior *Prior, mix *Mixture) {
-	mix.N, mix.Affines, mix.Modes, mix.Scaled = 0, span{}, span{}, false
+	mix.N, mix.Affines, mix.Modes, mix.Scaled, mix.shifted = 0, span{}, span{}, false, 0
 	lines, models := min(len(inputs), maxLines), min(len(levels), maxPoints)
 	constant := 1.0 - modelShare - exactShare
 	modes := len(a.Modes.Modes) > 0 && (prior.NoFeatures || !a.inputsMatter())
@@ -147,6 +153,7 @@ func (a *Average) Predict(inputs, levels []float64, scale float64, prior *Prior,
 		a.predictLine(i, inputs[i], prior, mix, weight+a.Lines[i].LogEvidence)
 	}
 	a.predictAffines(inputs[:lines], prior, mix)
+	a.predictTrend(prior, mix)
 	if modes {
 		a.Modes.predict(a, prior, mix, math.Log(modesShare)+a.Modes.LogEvidence)
 	}
@@ -168,6 +175,7 @@ func (a *Average) Predict(inputs, levels []float64, scale float64, prior *Prior,
 	if isScaled {
 		a.predictScaled(levels[models-1], scale, prior, mix, modelWeight)
 	}
+	a.Trend.drop(prior, mix)
 	mix.normalise()
 	a.raiseUnvariedLines(inputs, lines, prior, mix)
 }

@@ -87,6 +87,7 @@ func (a *Average) ImputeKills(prior *Prior) {
 		Rows: a.Rows, Mean: a.Mean, Squares: a.Squares, Constant: a.Constant, Exact: a.Exact,
 		Lines: slices.Clone(a.Lines), Affines: slices.Clone(a.Affines), Narrow: slices.Clone(a.Narrow), Ranges: slices.Clone(a.Ranges), Models: slices.Clone(a.Models),
 		Modes: Modes{Modes: slices.Clone(a.Modes.Modes), LogEvidence: a.Modes.LogEvidence, Created: a.Modes.Created},
+		Trend: a.Trend,
 	}
 	var mix Mixture
 	for i := range a.Kills {
@@ -97,6 +98,9 @@ func (a *Average) ImputeKills(prior *Prior) {
 		}
 		imputed.Predict(k.Inputs, levels, 0, prior, &mix)
 		_, need := mix.exceedanceAndNeed(k.Bound)
+		if a.Trend.Learned > 0 {
+			imputed.LearnTrend(need, Run{}, prior, &mix)
+		}
 		imputed.Learn(k.Inputs, levels, 0, need, &mix)
 	}
 	a.Imputed = imputed

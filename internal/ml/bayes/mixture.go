@@ -114,7 +114,12 @@ func (m *Mixture) logDensity(i int, y float64) float64 { return m.logDensityOf(i
 
 // logDensityOf returns the log density of component i at y if it had this scale.
 func (m *Mixture) logDensityOf(i int, y, scale float64) float64 {
-	z, f := (y-m.Level[i])/scale, m.Freedom[i]
+	return logDensity(y-m.Level[i], scale, m.Freedom[i])
+}
+
+// logDensity returns the log density of Student's t at the distance `off` from its location.
+func logDensity(off, scale, f float64) float64 {
+	z := off / scale
 	upper, _ := math.Lgamma((f + 1) / 2)
 	lower, _ := math.Lgamma(f / 2)
 	return upper - lower - 0.5*math.Log(f*math.Pi) - (f+1)/2*math.Log1p(z*z/f) - math.Log(scale)
@@ -181,6 +186,7 @@ func (m *Mixture) Grant(retryFactor, price, factor float64) (y, risk float64) {
 
 // Shift adds a number to the levels of all components.
 func (m *Mixture) Shift(by float64) {
+	m.shifted += by
 	for i := range m.Level[:m.N] {
 		m.Level[i] += by
 	}

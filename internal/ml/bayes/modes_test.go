@@ -129,7 +129,9 @@ func TestTheLargestMixtureHasTheMaximumNumberOfComponents(t *testing.T) {
 			inputs[i], levels[i] = rng.NormFloat64(), rng.NormFloat64()
 		}
 		a.Predict(inputs, levels, 0.5, &prior, &mix)
-		a.Learn(inputs, levels, 0.5, 20*rng.Float64(), &mix)
+		y := 20 * rng.Float64()
+		a.LearnTrend(y, Run{}, &prior, &mix)
+		a.Learn(inputs, levels, 0.5, y, &mix)
 	}
 	for i := range a.Lines {
 		a.Lines[i].LogEvidence = a.Constant

@@ -37,11 +37,24 @@ const undiscountedRows = 8
 // models, so that their errors in the first rows say little about the next row. If n rows were learned before the current
 // one, and n is above undiscountedRows, the evidence relative to the best of the constant, the lines and the affine regressions
 // is multiplied by n/(n+1). So after n rows a row i above undiscountedRows counts i/n (a forgetting factor as in dynamic model
-// averaging, Raftery et al. 2010). No fit changes these structures, so their evidence is not discounted.
+// averaging, Raftery et al. 2010). The trend forgets early rows, so the same holds for its evidence. No fit changes the constant,
+// the lines and the affine regressions, so their evidence is not discounted.
 func (a *Average) discountModels() {
 	if a.Rows <= undiscountedRows {
 		return
 	}
+	best := a.bestRegression()
+	share := a.Rows / (a.Rows + 1)
+	for k := range a.Models {
+		a.Models[k].LogEvidence = best + share*(a.Models[k].LogEvidence-best)
+	}
+	a.Scaled.LogEvidence = best + share*(a.Scaled.LogEvidence-best)
+	a.Trend.LogEvidence = best + share*(a.Trend.LogEvidence-best)
+	a.Trend.BayesFactor *= share
+}
+
+// bestRegression returns the largest log evidence of the constant, the lines and the affine regressions.
+func (a *Average) bestRegression() float64 {
 	best := a.Constant
 	for i := range a.Lines {
 		best = max(best, a.Lines[i].LogEvidence)
@@ -49,9 +62,5 @@ func (a *Average) discountModels() {
 	for i := range a.Affines {
 		best = max(best, a.Affines[i].LogEvidence)
 	}
-	share := a.Rows / (a.Rows + 1)
-	for k := range a.Models {
-		a.Models[k].LogEvidence = best + share*(a.Models[k].LogEvidence-best)
-	}
-	a.Scaled.LogEvidence = best + share*(a.Scaled.LogEvidence-best)
+	return best
 }
