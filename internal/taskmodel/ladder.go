@@ -18,7 +18,7 @@ const maxPlannedLifts = 3
 func (m *Model) longLadder(p *experts.Point, q Question, start, upperBound sizing.Bytes, b *buffers, ladder []sizing.Bytes) []sizing.Bytes {
 	last := start
 	for lifts := q.Lifts; lifts > 0; lifts-- {
-		m.planRungs(p, last, upperBound, lifts, b)
+		m.planRungs(p, &q, last, upperBound, lifts, b)
 		if len(b.rungs) == 0 {
 			break
 		}
@@ -40,7 +40,7 @@ func (m *Model) ladder(p *experts.Point, q Question, start sizing.Bytes, b *buff
 	if b.extrapolation.noRisk {
 		return geometricLadder(q, start, upperBound, ladder)
 	}
-	m.planRungs(p, start, upperBound, q.Lifts, b)
+	m.planRungs(p, &q, start, upperBound, q.Lifts, b)
 	if (q.Lifts > maxPlannedLifts || len(q.Edges) > 0) && len(b.rungs) > 1 {
 		return m.longLadder(p, q, start, upperBound, b, ladder)
 	}
@@ -56,9 +56,13 @@ func (m *Model) ladder(p *experts.Point, q Question, start sizing.Bytes, b *buff
 
 // planRungs sets b.rungs to the ladder of the experts above start, in bytes. It converts allocations to peaks as measured, and
 // the rungs to allocations; see understatement.
-func (m *Model) planRungs(p *experts.Point, start, upperBound sizing.Bytes, lifts int, b *buffers) {
+func (m *Model) planRungs(p *experts.Point, q *Question, start, upperBound sizing.Bytes, lifts int, b *buffers) {
 	factor := m.Understatement.factor()
-	b.rungs = m.Experts.Ladder(p, float64(start)/factor, float64(upperBound)/factor, lifts, &b.scratch, b.rungs[:0])
+	var request experts.Request
+	if m.Experts.RequestRisk <= requestFailFactor*q.RiskTarget {
+		request = experts.Request{Amount: m.sufficientRequest(q), LargestPeak: float64(m.Largest)}
+	}
+	b.rungs = m.Experts.Ladder(p, float64(start)/factor, float64(upperBound)/factor, request, lifts, &b.scratch, b.rungs[:0])
 	for i := range b.rungs {
 		b.rungs[i] *= factor
 	}
