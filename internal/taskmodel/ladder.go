@@ -30,12 +30,18 @@ func (m *Model) longLadder(p *experts.Point, q Question, start, upperBound sizin
 }
 
 // ladder appends the allocations after further OOM kills to the slice ladder: at most q.Lifts rungs, all above start, in
-// ascending order. The last of these rungs is the cap or, without a cap, four times the larger of start and the largest peak
+// ascending order. The first rung may be the amount from before a fall (amountBeforeFall). The last of these rungs is the cap or, without a cap, four times the larger of start and the largest peak
 // (rounded up).
 func (m *Model) ladder(p *experts.Point, q Question, start sizing.Bytes, b *buffers, ladder []sizing.Bytes) []sizing.Bytes {
 	upperBound := q.Cap
 	if upperBound == 0 {
 		upperBound = max(start, m.Largest).Times(4)
+	}
+	if before := m.amountBeforeFall(p, &q, b); before > float64(start) && q.Lifts > 1 {
+		if next := clamp(q, roundToGrid(q, before)); next > start {
+			ladder, start = append(ladder, next), next
+			q.Lifts--
+		}
 	}
 	if b.extrapolation.noRisk {
 		return geometricLadder(q, start, upperBound, ladder)

@@ -62,9 +62,11 @@ func (m *Model) learnExact(t *TrainingRow) {
 	r := m.rowOf(t)
 	m.followLimit(t, r.Cells)
 	m.learnPeak(t)
-	m.learnRow(&r, t)
+	isLearned := m.learnRow(&r, t)
 	m.Reproduced += boolToInt(t.Reproduced)
-	m.refitEarly(r)
+	if isLearned {
+		m.refitEarly(r)
+	}
 }
 
 func (m *Model) learnBound(t *TrainingRow) {
@@ -123,9 +125,9 @@ func (m *Model) countTry(t *TrainingRow) {
 	m.comparePromise(t)
 }
 
-// learnRow learns a measured row; t is its try. The experts learn first, from the prediction that the models made without
+// learnRow learns a measured row, except if holdsBack holds it back; t is its try. The experts learn first, from the prediction that the models made without
 // knowing the row.
-func (m *Model) learnRow(r *row, t *TrainingRow) {
+func (m *Model) learnRow(r *row, t *TrainingRow) (isLearned bool) {
 	m.widenRange(sizing.Bytes(r.Peak))
 	m.Share.RecordCost(r.Peak * r.Seconds)
 	r.Residual = math.NaN()
@@ -134,7 +136,7 @@ func (m *Model) learnRow(r *row, t *TrainingRow) {
 		m.Experts.Learn(nil, r.Peak, r.Seconds, t.At, &m.Share, nil)
 		m.startColdStart(r)
 		m.startDAGRun(r, t)
-		return
+		return true
 	}
 	var p experts.Point
 	b := bufferPool.Get().(*buffers)
@@ -144,9 +146,10 @@ func (m *Model) learnRow(r *row, t *TrainingRow) {
 	in := m.predictAtLaunch(r, t, &p, b)
 	b.shift(&p, m.runShift(t.RunScore))
 	if m.holdsBack(r, t, &p, b) {
-		return
+		return false
 	}
 	m.learnPredicted(r, t, &p, in, b)
+	return true
 }
 
 // learnPredicted learns a measured row whose prediction is p. b comes from this prediction, and `in` says how to learn the
@@ -220,8 +223,12 @@ func (m *Model) refitEarly(r row) {
 	}
 	m.EarlyRows = append(m.EarlyRows, r)
 	if slices.Contains(earlyFitRows, m.Experts.LearnedRows) {
+		previous := m.Models
+		if previous != nil && m.Levels.movesWithFit() {
+			previous = previous.withoutRows()
+		}
 		// If a fit fails, the previous models stay in use.
-		if fitted, err := fitModels(&m.Schema, m.EarlyRows, m.Models, m.Trees, seedOf(m.Experts.LearnedRows), m.fits, &m.ablated); err == nil {
+		if fitted, err := fitModels(&m.Schema, m.EarlyRows, previous, m.Trees, seedOf(m.Experts.LearnedRows), m.fits, &m.ablated); err == nil {
 			m.learnCycles(fitted, m.EarlyRows)
 			m.useModels(fitted, 0)
 		}

@@ -35,7 +35,7 @@ func jumpBound(sorted *ascending, deviation float64) float64 {
 }
 
 // ShiftLevel adds a number, which depends on the log peak, to the log peak and the predictions of each learned row, after the
-// task has reached a new level. The log residuals do not change. The result is the mean of these numbers.
+// task has reached a new level. The log residuals do not change. The result is the mean of these numbers or, if no row is stored yet, the number for the largest peak.
 func (x *Experts) ShiftLevel(shift func(log float64) float64) (mean float64) {
 	n := 0.0
 	for _, rows := range [...][]Entry{x.Rows, x.LowOutliers} {
@@ -49,7 +49,11 @@ func (x *Experts) ShiftLevel(shift func(log float64) float64) (mean float64) {
 			}
 		}
 	}
-	x.MaxPeak *= math.Exp(shift(math.Log(x.MaxPeak)))
+	atMax := shift(math.Log(x.MaxPeak))
+	if n == 0 {
+		mean = atMax
+	}
+	x.MaxPeak *= math.Exp(atMax)
 	factor := math.Exp(mean)
 	x.UsageSum *= factor
 	for e := range x.Cost {
