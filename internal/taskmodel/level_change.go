@@ -102,18 +102,17 @@ func (m *Model) holdsBack(r *row, t *TrainingRow, p *experts.Point, b *buffers) 
 		return false
 	}
 	l.Lasting, l.Isolated, l.Returns = l.Lasting*levelDecay, l.Isolated*levelDecay, l.Returns*math.Pow(levelDecay, age)
-	residual, deviation, isJump := m.Experts.Jump(p, math.Log(r.Peak))
 	if l.Candidate != nil {
+		residual, deviation, _ := m.Experts.Jump(p, math.Log(r.Peak))
 		if m.decideCandidate(r, t, residual, deviation, p, b) {
 			return false
 		}
-		residual, deviation, isJump = m.Experts.Jump(p, math.Log(r.Peak))
 	}
 	if m.holdsBackLow(r, t, p, b) {
 		return true
 	}
-	residual, deviation, isJump = m.Experts.Jump(p, math.Log(r.Peak))
 	log := math.Log(r.Peak)
+	residual, deviation, isJump := m.Experts.Jump(p, log)
 	size := l.returnTo(log, residual, deviation)
 	if isJump && !l.showsForm(log, residual, deviation) && !l.alternates() && l.changeShare() >= minChangeShare && !m.mayExplainJump(t, r.Cells, p, b) {
 		size = residual
