@@ -64,6 +64,10 @@ func (m *Model) continuesFall(r *row, t *TrainingRow, residual float64, p *exper
 	if residual > -minFall || t.DAGRun != 0 || t.Reproduced || p.Imputed || l.HasTemporaryFall || l.Candidate != nil || !l.isSettled() {
 		return false
 	}
+	log := math.Log(r.Peak)
+	if jump, deviation, _ := m.Experts.Jump(p, log); l.returnTo(log, jump, deviation) != 0 {
+		return false // a return to the level before a rise needs only two rows
+	}
 	lowest, deviation, ok := m.lowestResidual()
 	if !ok || residual > -max(fallDeviations*deviation, -minFallRatio*lowest) || m.mayExplainJump(t, r.Cells, p, b) {
 		return false
