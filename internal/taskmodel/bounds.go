@@ -64,9 +64,12 @@ const (
 )
 
 type boundedGrant struct {
-	limit  sizing.Bytes
-	model  sizing.Bytes // the models' answer times the factors of the guard and of understatement, before the other rules of Model.bound, rounded up to whole MiB
-	rule   rule
+	limit     sizing.Bytes
+	model     sizing.Bytes // the models' answer times the factors of the guard and of understatement, before the other rules of Model.bound, rounded up to whole MiB
+	rule      rule
+	lowered   sizing.Bytes // the newest limit that was below the limit before it
+	loweredBy rule         // the rule that set `lowered`; byModel: none did
+
 	streak string // describes the streak of kills; set if the streak raised the limit
 
 	starvation string // describes the starvation; set if it raised the limit
@@ -83,6 +86,9 @@ func (m *Model) bound(p *experts.Point, q Question, a experts.Answer, b *buffers
 	d := boundedGrant{killEvidence: m.evidence(b.cells)}
 	p.KilledRuns = m.repeatedKills(d.killEvidence, b.cells)
 	step := func(limit sizing.Bytes, r rule) {
+		if limit < d.limit {
+			d.lowered, d.loweredBy = limit, r
+		}
 		d.limit, d.rule = limit, r
 		if onStep != nil {
 			onStep(d)
@@ -163,10 +169,19 @@ func (m *Model) boundedRisk(p *experts.Point, q Question, d *boundedGrant, a exp
 	return experts.Probability(max(risk, openRisk(q, d.limit, d.model, a.Promised)))
 }
 
-// describe returns "" if no rule changed the models' amount; otherwise its text ends with "; ".
+// describe returns "" if no rule changed the models' amount; otherwise its text ends with "; ". If a rule raised the limit after
+// another one had lowered it, the text names both, because the limit may be below the models' amount.
 func (d *boundedGrant) describe(q Question) string {
+	text := d.describeRule(q, d.rule)
+	if d.loweredBy != byModel && d.loweredBy != d.rule {
+		text += fmt.Sprintf("from %s, %s", d.lowered.Approx(), d.describeRule(q, d.loweredBy))
+	}
+	return text
+}
+
+func (d *boundedGrant) describeRule(q Question, r rule) string {
 	text := ""
-	switch d.rule {
+	switch r {
 	case byStreak:
 		text = d.streak
 	case byModel:

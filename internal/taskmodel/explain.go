@@ -280,7 +280,7 @@ func (c *chain) explainGuard(factor float64) {
 
 func (m *Model) explainBounds(c *chain, p *experts.Point, q Question, a experts.Answer, b *buffers) sizing.Bytes {
 	return m.bound(p, q, a, b, func(d boundedGrant) {
-		name := strings.TrimSuffix(d.describe(q), "; ")
+		name := strings.TrimSuffix(d.describeRule(q, d.rule), "; ")
 		switch d.rule {
 		case byModel:
 			name = "whole MiB"

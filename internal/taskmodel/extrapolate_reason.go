@@ -31,20 +31,29 @@ func (m *Model) describeExtrapolation(text *strings.Builder, amount float64, b *
 	if b.extrapolation.implausible {
 		text.WriteString(", too far to extrapolate and treated as missing")
 	}
-	switch ratio := amount / b.extrapolation.edgeAmount; {
-	case b.extrapolation.remote.isKnown() && b.extrapolation.isRaised:
-		text.WriteString(", raised to the peaks of the few runs with such inputs")
-	case b.extrapolation.edgeAmount == 0:
-	case b.extrapolation.riseFactor > 0 && ratio > 1:
-		fmt.Fprintf(text, ", extrapolated to %s times the amount at the edge of the range", sizing.FormatFactor(ratio))
-	case b.extrapolation.isRaised:
-		text.WriteString(", raised to the amount at the edge of the range")
-	}
+	describeFactor(text, amount, b)
 	if b.extrapolation.capped > 0 {
 		fmt.Fprintf(text, ", limited to %s", sizing.Bytes(b.extrapolation.capped).Approx())
 	}
 	if b.extrapolation.noRisk {
 		text.WriteString(", so no risk can be stated")
+	}
+}
+
+// describeFactor appends how the amount follows from the amount at the edge of the range.
+func describeFactor(text *strings.Builder, amount float64, b *buffers) {
+	ratio := amount / b.extrapolation.edgeAmount
+	isLarger := b.extrapolation.riseFactor > 0 && ratio > 1
+	switch factor := sizing.FormatFactor(ratio); {
+	case b.extrapolation.remote.isKnown() && b.extrapolation.isRaised:
+		text.WriteString(", raised to the peaks of the few runs with such inputs")
+	case b.extrapolation.edgeAmount == 0:
+	case isLarger && factor != "1":
+		fmt.Fprintf(text, ", extrapolated to %s times the amount at the edge of the range", factor)
+	case b.extrapolation.isRaised:
+		text.WriteString(", raised to the amount at the edge of the range")
+	case isLarger:
+		text.WriteString(", with the amount at the edge of the range")
 	}
 }
 

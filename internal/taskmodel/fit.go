@@ -285,6 +285,7 @@ func (m *Model) learnedVoided(h *sizing.History) bool {
 		slices.ContainsFunc(m.Unpredicted, isVoided) ||
 		slices.ContainsFunc(m.Pending, func(p pendingRow) bool { return isVoided(p.Seq) }) ||
 		m.Levels.Candidate != nil && isVoided(m.Levels.Candidate.Row.Seq) ||
+		slices.ContainsFunc(m.Levels.Fall, func(f fallRow) bool { return isVoided(f.Row.Seq) }) ||
 		slices.ContainsFunc(m.Quarantine, func(r quarantinedReport) bool { return isVoided(r.Seq) }) ||
 		slices.ContainsFunc(m.QuarantineCores, func(c quarantinedCores) bool { return isVoided(c.Seq) }) ||
 		slices.ContainsFunc(m.KnownKills, func(k knownKill) bool { return isVoided(k.Seq) })

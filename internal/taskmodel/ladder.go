@@ -18,7 +18,7 @@ const maxPlannedLifts = 3
 func (m *Model) longLadder(p *experts.Point, q Question, start, upperBound sizing.Bytes, b *buffers, ladder []sizing.Bytes) []sizing.Bytes {
 	last := start
 	for lifts := q.Lifts; lifts > 0; lifts-- {
-		m.planRungs(p, last, upperBound, lifts, b)
+		m.planRungs(p, &q, last, upperBound, lifts, b)
 		if len(b.rungs) == 0 {
 			break
 		}
@@ -30,17 +30,23 @@ func (m *Model) longLadder(p *experts.Point, q Question, start, upperBound sizin
 }
 
 // ladder appends the allocations after further OOM kills to the slice ladder: at most q.Lifts rungs, all above start, in
-// ascending order. The last of these rungs is the cap or, without a cap, four times the larger of start and the largest peak
+// ascending order. The first rung may be the amount from before a fall (amountBeforeFall). The last of these rungs is the cap or, without a cap, four times the larger of start and the largest peak
 // (rounded up).
 func (m *Model) ladder(p *experts.Point, q Question, start sizing.Bytes, b *buffers, ladder []sizing.Bytes) []sizing.Bytes {
 	upperBound := q.Cap
 	if upperBound == 0 {
 		upperBound = max(start, m.Largest).Times(4)
 	}
+	if before := m.amountBeforeFall(p, &q, b); before > float64(start) && q.Lifts > 1 {
+		if next := clamp(q, roundToGrid(q, before)); next > start {
+			ladder, start = append(ladder, next), next
+			q.Lifts--
+		}
+	}
 	if b.extrapolation.noRisk {
 		return geometricLadder(q, start, upperBound, ladder)
 	}
-	m.planRungs(p, start, upperBound, q.Lifts, b)
+	m.planRungs(p, &q, start, upperBound, q.Lifts, b)
 	if (q.Lifts > maxPlannedLifts || len(q.Edges) > 0) && len(b.rungs) > 1 {
 		return m.longLadder(p, q, start, upperBound, b, ladder)
 	}
@@ -56,9 +62,13 @@ func (m *Model) ladder(p *experts.Point, q Question, start sizing.Bytes, b *buff
 
 // planRungs sets b.rungs to the ladder of the experts above start, in bytes. It converts allocations to peaks as measured, and
 // the rungs to allocations; see understatement.
-func (m *Model) planRungs(p *experts.Point, start, upperBound sizing.Bytes, lifts int, b *buffers) {
+func (m *Model) planRungs(p *experts.Point, q *Question, start, upperBound sizing.Bytes, lifts int, b *buffers) {
 	factor := m.Understatement.factor()
-	b.rungs = m.Experts.Ladder(p, float64(start)/factor, float64(upperBound)/factor, lifts, &b.scratch, b.rungs[:0])
+	var request experts.Request
+	if m.Experts.RequestRisk <= requestFailFactor*q.RiskTarget {
+		request = experts.Request{Amount: m.sufficientRequest(q), LargestPeak: float64(m.Largest)}
+	}
+	b.rungs = m.Experts.Ladder(p, float64(start)/factor, float64(upperBound)/factor, request, lifts, &b.scratch, b.rungs[:0])
 	for i := range b.rungs {
 		b.rungs[i] *= factor
 	}

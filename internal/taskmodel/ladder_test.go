@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/loadaware/loadaware/internal/sizing"
 )
@@ -42,4 +43,36 @@ func TestLiftReachesTheSecondMode(t *testing.T) {
 	}
 	assert.GreaterOrEqual(t, lifts, 20)
 	assert.GreaterOrEqual(t, float64(reached), 0.85*float64(lifts), "%d of %d lifts are enough for the peak and below twice the peak", reached, lifts)
+}
+
+// A run needs far more than all runs before it. The second lift goes to the static request, which no run has exceeded, and only
+// the last one to the cap.
+func TestTheLastLiftButOneGoesToTheRequest(t *testing.T) {
+	k, rng := newTask(t), newRand(500)
+	for range 60 {
+		k.run(constant(rng))
+		k.train()
+	}
+	f := sizing.Features{"region": sizing.TextValue("emea")}
+	q := question(f)
+	q.Cap = 128 * gib
+	ladder := k.model.Size(q).Ladder
+	require.Len(t, ladder, 4)
+	assert.Less(t, ladder[1], 16*gib)
+	assert.Equal(t, []sizing.Bytes{32 * gib, 128 * gib}, ladder[2:])
+
+	q.Above, q.Lifts = ladder[1], 2
+	k.report(f, killed(float64(q.Above)/float64(gib)))
+	assert.Equal(t, []sizing.Bytes{32 * gib, 128 * gib}, k.model.Size(q).Ladder, "the lift after the first kill of the retries")
+
+	q.Above = 32 * gib
+	k.report(f, killed(32))
+	ladder = k.model.Size(q).Ladder
+	require.Len(t, ladder, 2)
+	assert.Greater(t, ladder[0], 32*gib)
+	for range 2 { // the second report confirms the first one
+		k.reportSuccess(f, 40)
+	}
+	q.Above, q.Lifts = 0, 3
+	assert.NotContains(t, k.model.Size(q).Ladder, 32*gib, "a run has exceeded the request")
 }

@@ -223,11 +223,11 @@ func (m *Model) refitEarly(r row) {
 	}
 	m.EarlyRows = append(m.EarlyRows, r)
 	if slices.Contains(earlyFitRows, m.Experts.LearnedRows) {
-		// If a fit fails, the previous models stay in use.
 		previous := m.Models
 		if previous != nil && m.Levels.movesWithFit() {
 			previous = previous.withoutRows()
 		}
+		// If a fit fails, the previous models stay in use.
 		if fitted, err := fitModels(&m.Schema, m.EarlyRows, previous, m.Trees, seedOf(m.Experts.LearnedRows), m.fits, &m.ablated); err == nil {
 			m.learnCycles(fitted, m.EarlyRows)
 			m.useModels(fitted, 0)

@@ -20,7 +20,7 @@ import (
 // (level_form.go). If it does not, the models learn the first run as an outlier.
 //
 // A return to the level before an accepted rise is found in the same way, except that its first run lowers no grant. So the
-// rollback of a release restores the margins from before the release. Other falls need the patience of experts.Shift.
+// rollback of a release restores the margins from before the release. level_fall.go describes other falls.
 //
 // The share of outliers that were new levels comes from the task itself. If it is small, the models learn outliers at once.
 // Mapped instances are not considered, because the instances of a DAG run have common causes. Neither are reproduced runs,
@@ -54,7 +54,11 @@ type levels struct {
 	Lasting       float64          `cbor:",omitzero"`  // number of upward candidates that were accepted; each later row multiplies it by levelDecay
 	Isolated      float64          `cbor:",omitzero"`  // number of upward candidates that were isolated outliers, decayed like Lasting
 	Returns       float64          `cbor:",omitzero"`  // number of accepted returns to a level before a rise, see returnAge
+	Fall          []fallRow        `cbor:",omitempty"` // the newest rows, if they may be the first ones after a fall; see level_fall.go
+	Fallen        int64            `cbor:",omitzero"`  // levelChange.Seq of the newest accepted fall
 	Newest        int64            `cbor:",omitzero"`  // TrainingRow.At of the newest row; earlier ones, such as late peaks, say nothing about the present level
+
+	HasTemporaryFall bool `cbor:",omitzero"` // an accepted fall was revoked
 }
 
 type levelChange struct {
@@ -83,26 +87,32 @@ type levelCandidate struct {
 // prediction for the row. holdsBack may first learn the row of the candidate; then it predicts p again.
 func (m *Model) holdsBack(r *row, t *TrainingRow, p *experts.Point, b *buffers) bool {
 	l := &m.Levels
-	if t.At < l.Newest || !m.canFindJump() || m.ablated.NoLevels {
+	switch {
+	case t.At < l.Newest || m.ablated.NoLevels:
 		return false
+	case !m.canFindJump():
+		return m.holdsBackLow(r, t, p, b)
 	}
 	age := returnAge(r.Cells, t.At-l.Newest)
 	l.Newest = t.At
 	if t.DAGRun != 0 || t.Reproduced || p.Imputed {
-		if m.learnUndecided() {
+		if isLearned := m.learnUndecided(); m.learnFall() || isLearned {
 			m.predictAgain(r, t, p, b)
 		}
 		return false
 	}
 	l.Lasting, l.Isolated, l.Returns = l.Lasting*levelDecay, l.Isolated*levelDecay, l.Returns*math.Pow(levelDecay, age)
-	residual, deviation, isJump := m.jump(p, math.Log(r.Peak), b)
 	if l.Candidate != nil {
+		residual, deviation, _ := m.jump(p, math.Log(r.Peak), b)
 		if m.decideCandidate(r, t, residual, deviation, p, b) {
 			return false
 		}
-		residual, deviation, isJump = m.jump(p, math.Log(r.Peak), b)
+	}
+	if m.holdsBackLow(r, t, p, b) {
+		return true
 	}
 	log := math.Log(r.Peak)
+	residual, deviation, isJump := m.jump(p, log, b)
 	size := l.returnTo(log, residual, deviation)
 	if isJump && !l.showsForm(log, residual, deviation) && !l.alternates() && l.changeShare() >= minChangeShare && !m.mayExplainJump(t, r.Cells, p, b) {
 		size = residual
@@ -137,7 +147,9 @@ func (m *Model) decideCandidate(r *row, t *TrainingRow, residual, deviation floa
 	if c.IsLearned {
 		return false
 	}
-	if isConfirmed {
+	if isConfirmed && l.endsFall(c) {
+		m.revokeFall(c)
+	} else if isConfirmed {
 		m.acceptLevel(c, log, residual, deviation)
 		if c.Log < 0 {
 			l.Returns++
@@ -167,7 +179,7 @@ func (l *levels) returnTo(log, residual, deviation float64) float64 {
 		return 0
 	}
 	c := &l.Changes[len(l.Changes)-1]
-	if c.Log <= 0 || c.Rows >= maxReturnRows {
+	if c.Log <= 0 || c.Rows >= maxReturnRows || l.hasRevokedFall() {
 		return 0
 	}
 	change := l.newestMap().inverse().shift(log - residual)
@@ -262,14 +274,17 @@ func (m *Model) learnUndecided() (isLearned bool) {
 	return true
 }
 
-// knownRuns returns the number of runs on which an answer is based: the learned ones and the candidate.
+// knownRuns returns the number of runs on which an answer is based: the learned ones, the candidate and those of a possible fall.
 func (m *Model) knownRuns() int {
 	c := m.Levels.Candidate
-	return m.Experts.LearnedRows + boolToInt(c != nil && !c.IsLearned)
+	return m.Experts.LearnedRows + boolToInt(c != nil && !c.IsLearned) + len(m.Levels.Fall)
 }
 
-// isCandidate reports whether a row is the candidate and the models have not learned it.
+// isCandidate reports whether a row is the candidate or one of a possible fall, and the models have not learned it.
 func (l *levels) isCandidate(seq int64) bool {
+	if slices.ContainsFunc(l.Fall, func(f fallRow) bool { return f.Row.Seq == seq }) {
+		return true
+	}
 	return l.Candidate != nil && !l.Candidate.IsLearned && l.Candidate.Row.Seq == seq
 }
 
@@ -283,16 +298,19 @@ func (l *levels) forgetBefore(seq int64) {
 	}
 }
 
-func (m *Model) learnCandidate(c *levelCandidate) {
+func (m *Model) learnCandidate(c *levelCandidate) { m.learnHeld(&c.Row) }
+
+// learnHeld learns a row that holdsBack has held back.
+func (m *Model) learnHeld(t *TrainingRow) {
 	b := bufferPool.Get().(*buffers)
 	defer bufferPool.Put(b)
-	r := m.rowOf(&c.Row)
+	r := m.rowOf(t)
 	r.Residual = math.NaN()
 	b.isLift, b.peak = false, m.Models.classify(r.Peak)
 	defer func() { b.peak = unknownPeak }()
 	var p experts.Point
-	in := m.predictAtLaunch(&r, &c.Row, &p, b)
-	b.shift(&p, m.runShift(c.Row.RunScore))
-	m.learnPredicted(&r, &c.Row, &p, in, b)
+	in := m.predictAtLaunch(&r, t, &p, b)
+	b.shift(&p, m.runShift(t.RunScore))
+	m.learnPredicted(&r, t, &p, in, b)
 	m.refitEarly(r)
 }

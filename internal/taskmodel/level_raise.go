@@ -53,12 +53,14 @@ func (m *Model) raiseToCandidate(p *experts.Point, b *buffers) {
 	b.extrapolation.mostAmount *= math.Exp(b.levelRaise)
 }
 
-func (b *buffers) describeLevel() string {
+func (m *Model) describeLevel(b *buffers) string {
 	switch {
 	case b.levelRaise > 0:
 		return fmt.Sprintf("; raised by %.0f %% because the newest run needed far more than predicted", 100*math.Expm1(b.levelRaise))
 	case b.levelShift > 0:
 		return fmt.Sprintf("; raised by %.0f %% because the newest runs needed far more than predicted", 100*math.Expm1(b.levelShift))
+	case b.levelShift < 0 && m.Levels.isNewestFall():
+		return fmt.Sprintf("; lowered by %.0f %% because the newest runs needed far less than predicted", -100*math.Expm1(b.levelShift))
 	case b.levelShift < 0:
 		return fmt.Sprintf("; lowered by %.0f %% because the peaks are at their earlier level again", -100*math.Expm1(b.levelShift))
 	}

@@ -19,7 +19,7 @@ func (m *Model) MemoryBytes() int64 {
 	}
 	size += sliceBytes(m.OutOfSample) + sliceBytes(m.Unpredicted) + sliceBytes(m.Quarantine) + sliceBytes(m.QuarantineCores) + sliceBytes(m.KnownKills)
 	size += sliceBytes(m.Unresolved.Kills) + sliceBytes(m.EarlyRows) + sliceBytes(m.Pending) + averageBytes(&m.ColdStart)
-	size += sliceBytes(m.DAGRuns) + sliceBytes(m.KilledStarts) + sliceBytes(m.NewFeatures.Names) + sliceBytes(m.NewFeatures.Rows) + sliceBytes(m.Understatement.Runs) + sliceBytes(m.Resumed.Runs) + sliceBytes(m.Levels.Changes)
+	size += sliceBytes(m.DAGRuns) + sliceBytes(m.KilledStarts) + sliceBytes(m.NewFeatures.Names) + sliceBytes(m.NewFeatures.Rows) + sliceBytes(m.Understatement.Runs) + sliceBytes(m.Resumed.Runs) + sliceBytes(m.Levels.Changes) + sliceBytes(m.Levels.Fall)
 	if m.Levels.Candidate != nil {
 		size += int64(unsafe.Sizeof(*m.Levels.Candidate))
 	}

@@ -159,7 +159,7 @@ func (m *Model) reason(p *experts.Point, q Question, s *Answer, a experts.Answer
 		fmt.Fprintf(&text, "; run time extrapolated to %s times that at the edge of the known range", sizing.FormatFactor(math.Exp(rise)))
 	}
 	text.WriteString(describeRunScore(m.answerShift(b)))
-	text.WriteString(b.describeLevel())
+	text.WriteString(m.describeLevel(b))
 	text.WriteString("; " + countRuns(m.knownRuns()))
 	if q.GuardFactor > 1 && !b.isLift { // the factor applies to first tries only
 		fmt.Fprintf(&text, "; widened by %.0f %% because more open tries were killed than promised", 100*(q.GuardFactor-1))

@@ -15,7 +15,7 @@ func TestAnswersDoNotAllocate(t *testing.T) {
 			"answer":                   func() { x.Answer(&p, target, scratch) },
 			"answer to another target": func() { x.Answer(&p, 0.1, scratch) },
 			"exceedance":               func() { x.ExceedanceProb(&p, 2*gb, scratch) },
-			"ladder":                   func() { rungs = x.Ladder(&p, gb, 9*gb, 3, scratch, rungs[:0]) },
+			"ladder":                   func() { rungs = x.Ladder(&p, gb, 9*gb, Request{}, 3, scratch, rungs[:0]) },
 		} {
 			assert.Zero(t, testing.AllocsPerRun(20, call), "%s, %d rows", name, n)
 		}
@@ -48,6 +48,6 @@ func BenchmarkLadder(b *testing.B) {
 	scratch, rungs := new(Scratch), make([]float64, 0, 8)
 	b.ReportAllocs()
 	for b.Loop() {
-		rungs = x.Ladder(&p, gb, 9*gb, 3, scratch, rungs[:0])
+		rungs = x.Ladder(&p, gb, 9*gb, Request{}, 3, scratch, rungs[:0])
 	}
 }

@@ -400,7 +400,7 @@ func TestAStoredStateAnswersBitForBit(t *testing.T) {
 			p, peak := s.next()
 			require.Equal(t, x.Answer(&p, target, &scratch), back.Answer(&p, target, &scratch), "%d rows", n)
 			require.Equal(t, x.ExceedanceProb(&p, 2*gb, &scratch), back.ExceedanceProb(&p, 2*gb, &scratch))
-			require.Equal(t, x.Ladder(&p, 2*gb, 9*gb, 3, &scratch, nil), back.Ladder(&p, 2*gb, 9*gb, 3, &scratch, nil))
+			require.Equal(t, x.Ladder(&p, 2*gb, 9*gb, Request{}, 3, &scratch, nil), back.Ladder(&p, 2*gb, 9*gb, Request{}, 3, &scratch, nil))
 			x.Learn(&p, peak, 60, 0, pool, new(Scratch))
 			back.Learn(&p, peak, 60, 0, &backPool, new(Scratch))
 		}

@@ -11,16 +11,23 @@ import "math"
 //
 //	V(1 lift,  f) = ceiling
 //	V(l lifts, f) = min over a > f of  a + P(peak > a | peak > f) · V(l−1, a)
+//	V(2 lifts, f) ≤ request + P(peak > request | peak > f) · ceiling
 //
 // A lift that is not the last one goes at most to knownPeakMargin · the largest known peak or killed allocation or, if that is
 // more, to maxStep · the killed amount. Residuals are relative to the prediction: those of small runs may imply that the peak
 // of a larger run is far above all known peaks, but such peaks are rare.
+//
+// The ceiling may be four times the static request. So while no run of the task has exceeded the request, the last lift but one
+// goes to the request or to an amount near the measured peaks. Amounts between these two are guesses, but the person who chose
+// the request may know rare large peaks. The bound does not apply to the request.
 const (
 	gridSteps       = 24  // number of amounts of a grid
 	priorLawWeight  = 0.3 // weight of the power law P(peak > a | peak > f) = (f / a)³ without evidence; see PowerLaw and lawWeight
 	maxLifts        = 4   // largest number of rungs; more rungs do not reduce the cost noticeably
 	knownPeakMargin = 1.3 // with a larger one, lifts waste more; with a smaller one, a peak slightly above the known ones is killed again
 	maxStep         = 2.0
+
+	toRequest = gridSteps // the value of grid.next if the next amount is the static request
 )
 
 // grid holds the amounts from the killed one to the ceiling. The logs of the amounts, except the killed one,
@@ -29,13 +36,24 @@ type grid struct {
 	amount, risk [gridSteps]float64               // amounts, and P(amount < peak ≤ ceiling)
 	lawWeight    [gridSteps]float64               // weight of the power law after a kill at an amount
 	cost         [maxLifts + 1][gridSteps]float64 // least expected cost after a kill at an amount
-	next         [maxLifts + 1][gridSteps]uint8   // index of the best next amount after a kill at an amount
+	next         [maxLifts + 1][gridSteps]uint8   // index of the best next amount after a kill at an amount, or toRequest
+
+	request           float64 // the static request; 0: it is no rung
+	measured          float64 // slightly above all measured peaks
+	aboveRequest      float64 // P(request < peak ≤ ceiling) by the margins
+	dagRisk, killRisk float64 // see exceedRequest
+}
+
+// Request is a static request that no run of the task has exceeded. The zero value is no request.
+type Request struct {
+	Amount      float64 // in bytes
+	LargestPeak float64 // largest measured peak of the task, in bytes
 }
 
 // Ladder appends the amounts of the retries after a kill to `rungs`. The killed amount is `from`. The number of appended
 // rungs is at most `lifts`, and at most maxLifts. The last rung is the ceiling. Ladder appends nothing if the killed
 // amount is not below the ceiling, or if `lifts` is not positive.
-func (x *Experts) Ladder(p *Point, from, ceiling float64, lifts int, s *Scratch, rungs []float64) []float64 {
+func (x *Experts) Ladder(p *Point, from, ceiling float64, request Request, lifts int, s *Scratch, rungs []float64) []float64 {
 	if from >= ceiling || lifts < 1 {
 		return rungs
 	}
@@ -50,12 +68,19 @@ func (x *Experts) Ladder(p *Point, from, ceiling float64, lifts int, s *Scratch,
 	for i := range g.risk {
 		g.risk[i] = max(0, g.risk[i]-aboveCeiling)
 	}
+	g.request, g.measured = 0, knownPeakMargin*request.LargestPeak
+	if request.Amount > least && request.Amount < ceiling {
+		g.request, g.aboveRequest = request.Amount, max(0, x.ExceedanceProb(p, request.Amount, s)-aboveCeiling)
+		g.dagRisk, g.killRisk = x.RequestRisk, 1/float64(x.independentRows()+2)
+	}
 	g.weighLaw(AfterKills(priorLawWeight, p.KilledRuns), x.knownRows())
 	lifts = min(lifts, maxLifts)
 	g.solve(lifts, knownPeakMargin*x.MaxPeak)
 	at := 0
 	for l := lifts; l > 1 && at < gridSteps-1; l-- {
-		at = int(g.next[l][at])
+		if at = int(g.next[l][at]); at == toRequest {
+			return append(rungs, request.Amount, ceiling)
+		}
 		rungs = append(rungs, g.amount[at])
 	}
 	if at < gridSteps-1 {
@@ -114,16 +139,46 @@ func (g *grid) solveAmount(i, left int, bound float64) {
 			exceed = g.exceedAfterKill(i, j)
 		}
 		worst = 0
-		for l := 2; l <= left; l++ {
+		least := 2
+		if g.request > g.amount[i] && g.amount[j] > g.measured {
+			least = 3 // the last lift but one goes to the request
+		}
+		for l := least; l <= left; l++ {
 			if cost := g.amount[j] + exceed*g.cost[l-1][j]; cost < best[l] {
 				best[l], g.next[l][i] = cost, uint8(j)
 			}
+		}
+		for l := 2; l <= left; l++ {
 			worst = max(worst, best[l])
 		}
+	}
+	if viaRequest := g.costViaRequest(i); left > 1 && viaRequest < best[2] {
+		best[2], g.next[2][i] = viaRequest, toRequest
 	}
 	for l := 2; l <= left; l++ {
 		g.cost[l][i] = best[l]
 	}
+}
+
+// costViaRequest returns the expected cost after a kill at amount i if the next lift goes to the static request, and the lift
+// after it to the ceiling; infinite if the request is no rung above amount i.
+func (g *grid) costViaRequest(i int) float64 {
+	if g.request <= g.amount[i] {
+		return math.Inf(1)
+	}
+	return g.request + g.exceedRequest(i)*g.amount[gridSteps-1]
+}
+
+// exceedRequest returns P(peak > request | peak > amount i). Far above the known peaks, the margins say little. There the share
+// of the DAG's runs that exceed their requests (dagRisk) bounds the probability. This share is one of all runs, so it is divided
+// by P(peak > amount i), which the kill shows to be at least killRisk: the share of one run among those of the task.
+func (g *grid) exceedRequest(i int) float64 {
+	above := g.risk[i]
+	model := min(1, g.dagRisk/max(above, g.killRisk))
+	if above > 0 {
+		model = min(model, g.aboveRequest/above)
+	}
+	return (1-g.lawWeight[i])*model + g.lawWeight[i]*PowerLaw(g.amount[i]/g.request)
 }
 
 func (g *grid) exceedAfterKill(i, j int) float64 {

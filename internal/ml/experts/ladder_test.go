@@ -72,7 +72,7 @@ func TestTheLadderIsTheCheapestOne(t *testing.T) {
 			p, peak := s.next()
 			for lifts := 1; lifts <= 4; lifts++ {
 				from, ceiling := peak*0.8, 12*gb
-				rungs := x.Ladder(&p, from, ceiling, lifts, &scratch, nil)
+				rungs := x.Ladder(&p, from, ceiling, Request{}, lifts, &scratch, nil)
 				g := scratch.grid
 				require.InEpsilon(t, cheapestLadder(&g, 0, lifts, 1.3*x.MaxPeak), costOf(x, &p, from, rungs, &scratch), 1e-9, "%d rows, %d lifts: %v", n, lifts, rungs)
 			}
@@ -98,7 +98,7 @@ func TestMoreLiftsNeverCostMore(t *testing.T) {
 		p, peak := s.next()
 		last := math.Inf(1)
 		for lifts := 1; lifts <= 4; lifts++ {
-			cost := costOf(x, &p, peak/2, x.Ladder(&p, peak/2, 40*gb, lifts, &scratch, nil), &scratch)
+			cost := costOf(x, &p, peak/2, x.Ladder(&p, peak/2, 40*gb, Request{}, lifts, &scratch, nil), &scratch)
 			require.LessOrEqual(t, cost, last*(1+1e-9))
 			if lifts > 1 && cost < last*0.9 {
 				improved++
@@ -132,10 +132,10 @@ func TestLaddersEndAtTheCeiling(t *testing.T) {
 	p, _ := s.next()
 	for _, from := range []float64{1, gb / 100, gb, 3 * gb, 4.99 * gb, 5 * gb, 6 * gb} {
 		for lifts := range 7 {
-			requireLadder(t, x.Ladder(&p, from, 5*gb, lifts, &scratch, nil), from, 5*gb, lifts)
+			requireLadder(t, x.Ladder(&p, from, 5*gb, Request{}, lifts, &scratch, nil), from, 5*gb, lifts)
 		}
 	}
-	rungs := x.Ladder(&p, gb, 5*gb, 3, &scratch, []float64{7})
+	rungs := x.Ladder(&p, gb, 5*gb, Request{}, 3, &scratch, []float64{7})
 	assert.Equal(t, 7.0, rungs[0], "rungs are appended")
 }
 
@@ -148,7 +148,7 @@ func TestALiftIsAtLeastMinStep(t *testing.T) {
 	var scratch Scratch
 	p, peak := s.next()
 	from := peak * 0.99
-	rungs := x.Ladder(&p, from, 2.5*from, 2, &scratch, nil)
+	rungs := x.Ladder(&p, from, 2.5*from, Request{}, 2, &scratch, nil)
 	require.Len(t, rungs, 2)
 	assert.InEpsilon(t, from*c.MinStep, rungs[0], 1e-9)
 }
@@ -167,12 +167,34 @@ func TestALiftStaysNearTheKnownPeaks(t *testing.T) {
 		x.Learn(&p, gb*factor, 60, 0, pool, scratch)
 	}
 	p := pointAt(8*gb, 1, 60)
-	rungs := x.Ladder(&p, 10*gb, 400*gb, 3, scratch, nil)
+	rungs := x.Ladder(&p, 10*gb, 400*gb, Request{}, 3, scratch, nil)
 	require.Len(t, rungs, 3)
 	bound := 1.3 * x.MaxPeak
 	require.Less(t, bound, 35*gb)
 	assert.LessOrEqual(t, rungs[0], bound)
 	assert.LessOrEqual(t, rungs[1], max(bound, 2*rungs[0]))
+}
+
+// While no run has exceeded a request far above the known peaks, it is the last lift but one, and the lifts before it are as
+// without it. It is no rung below the smallest lift or above the ceiling.
+func TestTheRequestIsTheLastLiftButOne(t *testing.T) {
+	x, s, _ := trained(smallConfig(), 8, 200, normal(0.1))
+	var scratch Scratch
+	p, peak := s.next()
+	from, ceiling := 2*x.MaxPeak, 4000*peak
+	request := Request{Amount: 1000 * peak, LargestPeak: x.MaxPeak}
+	for lifts := 2; lifts <= 4; lifts++ {
+		rungs := x.Ladder(&p, from, ceiling, request, lifts, &scratch, nil)
+		requireLadder(t, rungs, from, ceiling, lifts)
+		assert.Equal(t, []float64{request.Amount, ceiling}, rungs[len(rungs)-2:], "%d lifts", lifts)
+	}
+	assert.Equal(t, []float64{ceiling}, x.Ladder(&p, from, ceiling, request, 1, &scratch, nil))
+	for _, amount := range []float64{from, 1.01 * from, ceiling, 2 * ceiling} {
+		without := x.Ladder(&p, from, ceiling, Request{}, 3, &scratch, nil)
+		assert.Equal(t, without, x.Ladder(&p, from, ceiling, Request{amount, x.MaxPeak}, 3, &scratch, nil), "request %g", amount)
+	}
+	rungs := x.Ladder(&p, peak/2, ceiling, request, 2, &scratch, nil)
+	assert.Less(t, rungs[0], 1.3*x.MaxPeak, "an amount near the known peaks is cheaper than the request")
 }
 
 func FuzzLadder(f *testing.F) {
@@ -185,7 +207,7 @@ func FuzzLadder(f *testing.F) {
 		x, s, _ := trained(smallConfig(), seed, 1+int(n%100), normal(0.5))
 		var scratch Scratch
 		p, _ := s.next()
-		rungs := x.Ladder(&p, from, ceiling, lifts, &scratch, nil)
+		rungs := x.Ladder(&p, from, ceiling, Request{}, lifts, &scratch, nil)
 		requireLadder(t, rungs, from, ceiling, lifts)
 		require.True(t, slices.IsSorted(rungs))
 	})

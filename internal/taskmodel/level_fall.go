@@ -1,0 +1,175 @@
+package taskmodel
+
+import (
+	"math"
+	"slices"
+
+	"github.com/loadaware/loadaware/internal/ml/experts"
+)
+
+// A fall of all peaks, such as after an optimisation of the code, is accepted after a few successive runs far below all earlier
+// ones. A wrong fall costs a kill and a late one only memory, so a fall needs more evidence than a rise: fallRows runs instead of
+// two, and fallSeconds. Without a change, the newest n of N + n exchangeable runs are the n lowest ones with the probability
+// 1 / C(N + n, n), as in a permutation test: 1/792 for N = minFallResiduals and n = fallRows. A low mode or a low season that has
+// occurred before is no fall, because the newest runs are then not the lowest ones.
+//
+// Until then the models do not learn these runs, and grants stay at the old level. After it, all that was learned counts at
+// the new level, as after a rise (level_change.go). If the runs do not last, the models learn them as low outliers. If the peaks
+// return after an accepted fall, the fall is revoked, and later falls of the task need the patience of experts.Shift, as do
+// falls of tasks with many runs a day, of mapped tasks, and falls that inputs may explain.
+
+const (
+	fallRows         = 5                   // number of runs that show a fall
+	fallSeconds      = 4 * secondsPerDay   // time from the first to the last of these runs: longer than a weekend
+	minFall          = 0.4                 // smallest fall, as a log factor: a third; smaller ones waste little, and peaks that follow their limits fall by less
+	minFallRatio     = 1.5                 // smallest ratio of the fall to the lowest earlier residual, as for a jump (experts.Jump)
+	fallDeviations   = 4                   // smallest fall in standard deviations of the earlier residuals, as for a jump
+	minFallResiduals = 7                   // least number of earlier residuals
+	maxFallResiduals = 128                 // number of the newest residuals that are compared
+	minFallDeviation = 0.02                // least standard deviation, in log units
+	minFallGap       = secondsPerDay / 2.0 // least time between two of the runs; tasks with shorter gaps may have a low time of the day
+)
+
+// fallRow is a run that may belong to a fall. The models have not learned it yet.
+type fallRow struct {
+	Row TrainingRow
+	Log float64 // residual
+}
+
+// holdsBackLow reports whether learnPredicted must not learn a row, because it may belong to a fall, or because holdsBackLow has
+// learned it as the last row that shows a fall. If the row ends a possible fall, the rows before it are learned, and p becomes the
+// new prediction.
+func (m *Model) holdsBackLow(r *row, t *TrainingRow, p *experts.Point, b *buffers) bool {
+	l := &m.Levels
+	residual := math.Log(r.Peak) - p.Level[experts.LineTrees]
+	if !m.continuesFall(r, t, residual, p, b) {
+		if m.learnFall() {
+			m.predictAgain(r, t, p, b)
+		}
+		return false
+	}
+	l.Fall = append(l.Fall, fallRow{Row: *t, Log: residual})
+	if n := len(l.Fall); n == fallRows {
+		if l.Fall[n-1].Row.At-l.Fall[0].Row.At >= fallSeconds {
+			m.acceptFall()
+		}
+		m.learnFall()
+	}
+	return true
+}
+
+// continuesFall reports whether a row may be the first one of a fall, or the next one.
+func (m *Model) continuesFall(r *row, t *TrainingRow, residual float64, p *experts.Point, b *buffers) bool {
+	l := &m.Levels
+	if residual > -minFall || t.DAGRun != 0 || t.Reproduced || p.Imputed || l.HasTemporaryFall || l.Candidate != nil || !l.isSettled() {
+		return false
+	}
+	log := math.Log(r.Peak)
+	if jump, deviation, _ := m.jump(p, log, b); l.returnTo(log, jump, deviation) != 0 {
+		return false // a return to the level before a rise needs only two rows
+	}
+	lowest, deviation, ok := m.lowestResidual()
+	if !ok || residual > -max(fallDeviations*deviation, -minFallRatio*lowest) || m.mayExplainJump(t, r.Cells, p, b) {
+		return false
+	}
+	n := len(l.Fall)
+	return n == 0 || float64(t.At-l.Fall[n-1].Row.At) >= minFallGap && isSameLevel(residual, l.meanFall(), deviation)
+}
+
+// lowestResidual returns the lowest residual since the last change that experts.Shift has found, at most 0, and the standard
+// deviation of these residuals. ok is false if there are too few.
+func (m *Model) lowestResidual() (lowest, deviation float64, ok bool) {
+	var residuals []float64
+	for _, e := range m.OutOfSample[max(0, len(m.OutOfSample)-maxFallResiduals):] {
+		if e.Seq >= m.Changed {
+			residuals = append(residuals, e.Residual)
+		}
+	}
+	n := len(residuals)
+	if n < minFallResiduals {
+		return 0, 0, false
+	}
+	slices.Sort(residuals)
+	deviation = (residuals[n*3/4] - residuals[n/4]) / quartileDistance
+	return min(0, residuals[0]), max(minFallDeviation, deviation), true
+}
+
+// quartileDistance is the distance of the quartiles of a standard normal distribution.
+const quartileDistance = 1.349
+
+// isSettled reports whether no change is so new that its first rows may still revoke it or end it.
+func (l *levels) isSettled() bool {
+	return len(l.Changes) == 0 || l.Changes[len(l.Changes)-1].Rows >= levelRows
+}
+
+func (l *levels) meanFall() float64 {
+	sum := 0.0
+	for i := range l.Fall {
+		sum += l.Fall[i].Log
+	}
+	return sum / float64(len(l.Fall))
+}
+
+// acceptFall moves all that was learned to the level of the rows of the fall.
+func (m *Model) acceptFall() {
+	l := &m.Levels
+	change := affine{Log: l.meanFall()}
+	if len(l.Changes) == maxLevelChanges {
+		l.mergeOldest()
+	}
+	l.Fallen = l.Fall[0].Row.Seq
+	l.Changes, l.Form = append(l.Changes, levelChange{Seq: l.Fallen, Log: change.Log, Rows: fallRows}), nil
+	m.shiftLearned(change)
+	m.moveEarlyRows(change, 0)
+	m.Understatement.forgetBefore(fallRows)
+}
+
+// learnFall learns the rows of a fall, at the level of the models.
+func (m *Model) learnFall() (isLearned bool) {
+	rows := m.Levels.Fall
+	m.Levels.Fall = nil
+	for i := range rows {
+		m.learnHeld(&rows[i].Row)
+	}
+	return len(rows) > 0
+}
+
+// endsFall reports whether a candidate shows the level before the newest change, and this change is an accepted fall.
+func (l *levels) endsFall(c *levelCandidate) bool {
+	return l.isNewestFall() && c.Log > 0 && isSameLevel(c.Log, -l.Changes[len(l.Changes)-1].Log, c.Deviation)
+}
+
+// isNewestFall reports whether the newest change is an accepted fall.
+func (l *levels) isNewestFall() bool {
+	return len(l.Changes) > 0 && l.Changes[len(l.Changes)-1].Seq == l.Fallen
+}
+
+// revokeFall records that the peaks are at the level before the newest change again, an accepted fall. c is the first row at this
+// level. The rows between the fall and its end count at this level, too, as those of a release that is rolled back.
+func (m *Model) revokeFall(c *levelCandidate) {
+	l := &m.Levels
+	before := l.newestMap().inverse()
+	if len(l.Changes) == maxLevelChanges {
+		l.mergeOldest()
+	}
+	l.Changes, l.Form = append(l.Changes, levelChange{Seq: c.Row.Seq, Log: before.Log, Rows: 2}), nil
+	l.HasTemporaryFall = true
+	m.shiftLearned(before)
+	m.moveEarlyRows(before, 0)
+}
+
+// hasRevokedFall reports whether the newest two changes are a fall and its end. Then low rows show no return to the lower level.
+func (l *levels) hasRevokedFall() bool {
+	n := len(l.Changes)
+	return l.HasTemporaryFall && n >= 2 && l.Changes[n-2].Seq == l.Fallen
+}
+
+// amountBeforeFall returns the amount of a first try at the level before an accepted fall, because a kill may show that the peaks
+// are at this level again. p is at the level after the fall. The amount is 0 if the newest change is no fall or is old.
+func (m *Model) amountBeforeFall(p *experts.Point, q *Question, b *buffers) float64 {
+	l := &m.Levels
+	if !l.isNewestFall() || l.Changes[len(l.Changes)-1].Rows >= maxReturnRows {
+		return 0
+	}
+	return m.answer(p, q, b).Amount * m.Understatement.factor() * math.Exp(-l.Changes[len(l.Changes)-1].Log)
+}
