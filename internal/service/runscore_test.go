@@ -116,6 +116,7 @@ func TestRunScoresOfAKilledRun(t *testing.T) {
 	o := succeeded(nthTry(first, 2), lift.Memory.Limit-sizing.MiB)
 	o.Allocated.Memory = lift.Memory.Limit
 	r.report(o)
+	r.runBoth(24, 26) // the same large peak in successive runs would count as a change of the task
 	first, _, granted := killedIn("replaced")
 	kill := sizing.Observation{Try: first.Try, Outcome: sizing.OOMKilled, Allocated: sizing.Resources{Memory: granted - sizing.MiB}}
 	require.NotNil(t, r.report(kill)[0].Replaced)
