@@ -16,7 +16,7 @@ func privilegedIdentities(identity) []identity { return nil }
 // the server survives its parent, the next Start in the folder stops the server.
 func dieWithParent(*syscall.SysProcAttr, syscall.Signal) {}
 
-// commandLine returns the program and the option -D of a process; nil if it does not exist. ps joins the arguments by
+// commandLine returns the program and the option -D of a process; nil if the process does not exist. ps joins the arguments by
 // spaces, and a folder may contain spaces. Everything between -D and the first -c is the folder, because Server.settings
 // passes -D first and then only -c.
 func commandLine(pid int) []string {

@@ -44,7 +44,7 @@ type Campaigns interface {
 	// campaign is paused. A claim for a trigger of deployments or DAG runs stops a campaign whose budget is
 	// used up. In a stopped campaign, these triggers get only runs that were claimed before and whose lease has
 	// expired. If Budget.Runs is the only bound that is used up, the trigger of DAG runs also
-	// gets the runs for which it reported that it could not start the step.
+	// gets the runs that it returned to the state campaign.Deployed because it could not start their DAG run.
 	ClaimRuns(ctx context.Context, id int64, branch campaign.Branch, limit int, lease time.Duration) (ClaimedRuns, error)
 	// ReportRun moves a run from one state to another and ends its lease. It returns Conflict if
 	// the run is not in state r.From or not in r.Attempt, Invalid if a worker must not make this move, and

@@ -38,8 +38,8 @@ func (r RunTimes) Above(seconds float64) float64 {
 // maxQuantileLevel.
 func (r RunTimes) Quantile(q float64) float64 { return r.upperBound(1-min(q, maxQuantileLevel), 0) }
 
-// Table returns n + 1 quantiles of the run time in seconds, at equally spaced levels from 0 to 1;
-// nil without tries.
+// Table returns n + 1 quantiles of the run time in seconds; nil without tries. The levels are equally spaced from 0 to 1, but
+// not below 1 − maxQuantileLevel and not above maxQuantileLevel.
 func (r RunTimes) Table(n int) []float64 {
 	if len(r) == 0 {
 		return nil

@@ -3,7 +3,8 @@ package bayes
 // Explain adds to phi[players[i]] what input i contributes to mix.MeanLevel; players[i] is the index in phi of the player
 // (in the sense of Shapley values) of input i. It returns the part of MeanLevel without these contributions and without the
 // point models. Each component depends on one input at most, so the contributions are Shapley values if an unknown input
-// counts as its mean. There are two exceptions. The trend adds a number to the mean of the regressions, so its weight counts as
+// counts as its mean. There are three exceptions. The level of an affine regression at the mean of its input is only about
+// Line.Y, which Explain uses. The trend adds a number to the mean of the regressions, so its weight counts as
 // theirs. And the level of a line that raiseUnvariedLines has set also depends on the other components, but Explain attributes
 // the whole difference of this level from Line.Y to the input of the line.
 func (a *Average) Explain(inputs []float64, mix *Mixture, players []int, phi []float64) (base float64) {

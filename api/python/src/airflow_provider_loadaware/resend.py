@@ -34,7 +34,7 @@ def send_pending(service: Service, spool: Spool, deadline: Deadline, run_key: st
         return
     for (key, report), answer in zip(pending.items(), answers, strict=True):
         if answer.recorded:
-            spool.deliver(key, report)
+            spool.mark_recorded(key, report)
             continue
         # After a 5xx status, the server may record the report later.
         if not isinstance(answer.error, Unset) and answer.error.status < 500:

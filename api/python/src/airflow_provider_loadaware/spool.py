@@ -92,7 +92,7 @@ class Spool:
         """Delete a report."""
         self._store.drop(key)
 
-    def deliver(self, key: str, report: Mapping[str, Any]) -> None:
+    def mark_recorded(self, key: str, report: Mapping[str, Any]) -> None:
         """Delete a report that the server has recorded, and note that the server knows a kill in it."""
         self.remove(key)
         with contextlib.suppress(KeyError):  # a file may contain anything

@@ -47,7 +47,7 @@ class Simulation:
     metrics: Callable[[float], Failure | None] = lambda now: None
     api: Callable[[float], Failure | None] = lambda now: None
     delay: float = 3.0  # seconds until an accepted resize is in force
-    can_hand_over: bool = False
+    can_hand_over: bool = False  # if the static limit is refused for good, another process sets it (see Resizes)
     now: float = 0.0
     wanted: Resources = field(default_factory=Resources)
     in_force: Resources = field(default_factory=Resources)
