@@ -33,7 +33,7 @@ const maxExponent = 15
 // Other underscores are part of a code, such as 2025_01.
 var thousands = regexp.MustCompile(`^[1-9]\d{0,2}((,\d{3})+|(_\d{3})+|( \d{3})+|(\x{a0}\d{3})+|(\x{2009}\d{3})+|(\x{202f}\d{3})+)(\.\d+)?$`)
 
-// separators of thousands; three of them are a no-break, a thin and a narrow no-break space
+// separators are the separators of thousands. The last three are a no-break, a thin and a narrow no-break space.
 const separators = ",_ \u00a0\u2009\u202f"
 
 var withoutSeparators = strings.NewReplacer(",", "", "_", "", " ", "", "\u00a0", "", "\u2009", "", "\u202f", "")
@@ -85,9 +85,9 @@ func mayBeID(number string) bool {
 	return !strings.ContainsAny(strings.TrimPrefix(number, "-"), ".+-")
 }
 
-// parseAmount reads a decimal number, alone or with a unit or an exponent: "1253", "1,234,567", "1 234 567", "1_234_567", "90 min", "1e6". The
-// result is in bytes or seconds, a count or, for a percentage, a fraction. ok is false for every other text, also for a number
-// with leading zeros, which is a code, and for an id: without a point and a sign, more than maxDigits digits or an exponent
+// parseAmount reads a decimal number, alone or with a unit or an exponent: "1253", "1,234,567", "1 234 567", "1_234_567", "90 min",
+// "1e6". The result is in bytes or seconds, a count or, for a percentage, a fraction. ok is false for every other text, also for a
+// number with leading zeros, which is a code, and for an id: without a point and a sign, more than maxDigits digits or an exponent
 // above maxExponent.
 func parseAmount(s string) (v float64, ok bool) {
 	digits := strings.TrimPrefix(s, "-")

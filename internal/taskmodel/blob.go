@@ -31,7 +31,7 @@ const (
 	localVersion      = 9  // may also follow local time, but has no columns for peakDays
 	peakDaysVersion   = 10 // may also have columns for peakDays, but all numbers have the unit 1, see column.LogUnit
 	unitVersion       = 11 // may also have other units, but no columns for a step, no trend of the numbers in texts, and no logarithms of negative numbers
-	trendVersion      = 12 // may also have these, but no parts of texts by words or with numbers, and no periods in texts, see textParts and textDates
+	trendVersion      = 12 // may also have these, but no words as parts of texts, no numbers in parts, and no periods in texts; see textParts and textDates
 )
 
 // ErrFormat reports a blob that is damaged or of an unknown version. The task must be trained again; until then a
@@ -50,7 +50,7 @@ func (m *Model) Format() int {
 	switch {
 	case m.Models == nil:
 	case slices.ContainsFunc(m.Models.Enc.Columns, func(c column) bool { return c.Parts.Separators == byWord || c.Parts.hasNumbers() || c.Dates.Count > 0 }):
-		return FormatVersion // older releases would find other parts, and no periods
+		return FormatVersion // older releases would read other parts and no periods
 	case m.Models.hasStep():
 		return trendVersion // older releases would give the line too few inputs
 	case len(m.Models.PeakTrend.Texts) > 0 || len(m.Models.PeakTrend.Negative) > 0:

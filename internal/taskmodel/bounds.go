@@ -67,8 +67,8 @@ type boundedGrant struct {
 	limit     sizing.Bytes
 	model     sizing.Bytes // the models' answer times the factors of the guard and of understatement, before the other rules of Model.bound, rounded up to whole MiB
 	rule      rule
-	lowered   sizing.Bytes // the newest limit that was below the limit before it
-	loweredBy rule         // the rule that set `lowered`; byModel: none did
+	lowered   sizing.Bytes // the limit after the last step that lowered it
+	loweredBy rule         // the rule of this step; byModel: no rule lowered the limit
 
 	streak string // describes the streak of kills; set if the streak raised the limit
 

@@ -9,8 +9,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// A peak that was measured after a kill raises the limit above the smallest limit that was enough, but not above the amount of the
-// models. The reason names the limit in between.
+// One rule lowers the limit to the smallest limit that was enough. A later rule raises it to a peak that was measured after a kill,
+// which is still below the amount of the models. The reason names both rules.
 func TestTheReasonNamesALowerLimitThatWasRaised(t *testing.T) {
 	d := boundedGrant{
 		limit: 6 * sizing.GiB, model: 7 * sizing.GiB, rule: byPeak, lowered: 2 * sizing.GiB, loweredBy: byFollowing,
@@ -24,7 +24,8 @@ func TestTheReasonNamesALowerLimitThatWasRaised(t *testing.T) {
 	assert.Equal(t, 1, strings.Count(d.describe(Question{}), "; "))
 }
 
-// The amount beyond the edge of the range is the amount at the edge, except for the third digit.
+// If the amount for an input outside the range differs from the amount at the edge only in the third digit, the reason names no
+// factor.
 func TestTheReasonNamesNoFactorOfOne(t *testing.T) {
 	b := new(buffers)
 	b.extrapolation.edgeAmount, b.extrapolation.riseFactor = 1e9, 1.1

@@ -188,8 +188,8 @@ func (m *Model) startColdStart(r *row) {
 	m.ColdStart.ImputeKills(&prior)
 }
 
-// runOf describes a run to the trend of the cold start. It returns nil for a mapped instance, which has no place in the order of the
-// runs, and for a late report.
+// runOf describes a run to the trend of the cold start. It returns nil for a row without a place in the order of the runs: a mapped
+// instance, or a row that ended before the newest one.
 func (m *Model) runOf(t *TrainingRow) *bayes.Run {
 	if t.DAGRun != 0 || t.At < m.Levels.Newest {
 		return nil

@@ -23,7 +23,7 @@ const (
 //	bool        0/1, missing flag                       0/1
 //	category    one-hot, statistic if many levels       one-hot, statistic
 //	 + parts    each recurring part as a category,      the same
-//	            the numbers in the other parts          raw
+//	            raw, log1p of numbers in other parts    raw
 //	 + numbers  raw, log1p of each number in its text   raw
 //	 + periods  raw, log1p of the days between dates    raw
 //	date        weekend, cosine of the month, peak days weekday, month, day of the month, hour (see chooseCycles)

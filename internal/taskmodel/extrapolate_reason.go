@@ -40,7 +40,8 @@ func (m *Model) describeExtrapolation(text *strings.Builder, amount float64, b *
 	}
 }
 
-// describeFactor appends how the amount follows from the amount at the edge of the range.
+// describeFactor appends how the amount was computed from the amount at the edge of the range. It names no factor that would be
+// printed as 1.
 func describeFactor(text *strings.Builder, amount float64, b *buffers) {
 	ratio := amount / b.extrapolation.edgeAmount
 	isLarger := b.extrapolation.riseFactor > 0 && ratio > 1

@@ -27,8 +27,8 @@ func TestOldTasksWithGrowingPeaksKeepTheirPromises(t *testing.T) {
 	assert.Less(t, granted/used, 1.4)
 }
 
-// The peaks grow by 4 % per run. The Bayesian average of the cold start must not take the growth for noise, and the grants
-// must stay near the peaks when the experts compete with it, too.
+// The peaks grow by 4 % per run. The cold-start rule must not treat the growth as noise. Also when the experts compete with this
+// rule, the grants must stay near the peaks.
 func TestYoungTasksWithGrowingPeaksAreGrantedLittleMore(t *testing.T) {
 	kills, young, older := 0, 0.0, 0.0
 	const tasks, runs = 4, 44

@@ -30,8 +30,8 @@ func (m *Model) longLadder(p *experts.Point, q Question, start, upperBound sizin
 }
 
 // ladder appends the allocations after further OOM kills to the slice ladder: at most q.Lifts rungs, all above start, in
-// ascending order. The first rung may be the amount from before a fall (amountBeforeFall). The last of these rungs is the cap or, without a cap, four times the larger of start and the largest peak
-// (rounded up).
+// ascending order. After a fall of the peaks, the first of these rungs may be the amount for the level before it
+// (amountBeforeFall). The last one is the cap or, without a cap, four times the larger of start and the largest peak (rounded up).
 func (m *Model) ladder(p *experts.Point, q Question, start sizing.Bytes, b *buffers, ladder []sizing.Bytes) []sizing.Bytes {
 	upperBound := q.Cap
 	if upperBound == 0 {

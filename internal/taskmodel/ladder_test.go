@@ -63,7 +63,7 @@ func TestTheLastLiftButOneGoesToTheRequest(t *testing.T) {
 
 	q.Above, q.Lifts = ladder[1], 2
 	k.report(f, killed(float64(q.Above)/float64(gib)))
-	assert.Equal(t, []sizing.Bytes{32 * gib, 128 * gib}, k.model.Size(q).Ladder, "the lift after the first kill of the retries")
+	assert.Equal(t, []sizing.Bytes{32 * gib, 128 * gib}, k.model.Size(q).Ladder, "after the kill of the first retry")
 
 	q.Above = 32 * gib
 	k.report(f, killed(32))

@@ -125,8 +125,8 @@ func (m *Model) countTry(t *TrainingRow) {
 	m.comparePromise(t)
 }
 
-// learnRow learns a measured row, except if holdsBack holds it back; t is its try. The experts learn first, from the prediction
-// that the models made without knowing the row.
+// learnRow learns a measured row, unless holdsBack returns true; t is its try. The experts learn first, from the prediction that
+// the models made without knowing the row.
 func (m *Model) learnRow(r *row, t *TrainingRow) (isLearned bool) {
 	m.widenRange(sizing.Bytes(r.Peak))
 	m.Share.RecordCost(r.Peak * r.Seconds)

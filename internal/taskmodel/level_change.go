@@ -58,7 +58,7 @@ type levels struct {
 	Fallen        int64            `cbor:",omitzero"`  // levelChange.Seq of the newest accepted fall
 	Newest        int64            `cbor:",omitzero"`  // TrainingRow.At of the newest row; earlier ones, such as late peaks, say nothing about the present level
 
-	HasTemporaryFall bool `cbor:",omitzero"` // an accepted fall was revoked
+	HasTemporaryFall bool `cbor:",omitzero"` // an accepted fall was revoked, so the task has no further falls (level_fall.go)
 }
 
 type levelChange struct {
@@ -83,8 +83,9 @@ type levelCandidate struct {
 	IsLearned bool    // the models have learned the row at once, because grants for its level would cost more than a kill
 }
 
-// holdsBack reports whether the models must not learn a row yet, because it may be the first one at another level. p is the
-// prediction for the row. holdsBack may first learn the row of the candidate; then it predicts p again.
+// holdsBack reports whether the caller must not learn a row: the row may be the first one at another level, or holdsBackLow has
+// learned it already. p is the prediction for the row. holdsBack may first learn rows that it has held back, such as that of the
+// candidate; then it predicts p again.
 func (m *Model) holdsBack(r *row, t *TrainingRow, p *experts.Point, b *buffers) bool {
 	l := &m.Levels
 	switch {
@@ -274,7 +275,7 @@ func (m *Model) learnUndecided() (isLearned bool) {
 	return true
 }
 
-// knownRuns returns the number of runs on which an answer is based: the learned ones, the candidate and those of a possible fall.
+// knownRuns returns the number of known runs: the learned ones, the candidate, and those of a possible fall.
 func (m *Model) knownRuns() int {
 	c := m.Levels.Candidate
 	return m.Experts.LearnedRows + boolToInt(c != nil && !c.IsLearned) + len(m.Levels.Fall)

@@ -6,8 +6,8 @@ import (
 )
 
 // In the cold start, there are few residuals, and those of the first models are large. So the prediction of the cold-start rule
-// decides whether a row may be the first one at a new level (level_change.go). This is for tasks with features only. Without
-// features, the modes of the rule know both levels. With features, no structure of the rule is a line at two levels.
+// decides whether a row may be the first one at a new level (level_change.go). Only tasks with features need this: without features,
+// the modes of the rule contain both levels; with features, no structure of the rule is a line at two levels.
 
 const (
 	minJumpRows       = 5   // least number of learned rows: with fewer, the rule does not know the effects of the inputs
@@ -15,7 +15,8 @@ const (
 	coldStartJumpSize = 4   // smallest jump in the cold start, in standard deviations of the prediction, as in experts.Jump
 )
 
-// canFindJump reports whether enough rows are known to find a jump of the level.
+// canFindJump reports whether enough rows are learned to find an upward jump of the level: more than those of the last early fit or,
+// with features, minJumpRows.
 func (m *Model) canFindJump() bool {
 	return m.Experts.LearnedRows > earlyFitRows[len(earlyFitRows)-1] || len(m.Schema.Fields) > 0 && m.Experts.LearnedRows >= minJumpRows
 }
@@ -32,7 +33,7 @@ func (m *Model) jump(p *experts.Point, log float64, b *buffers) (residual, devia
 }
 
 // hasUnseenCategory reports whether a row has a category value that no learned row had. In the cold start this value may explain
-// a jump, even if new values are frequent: too few of them are known to say that they have no effect.
+// a jump, even if new values are frequent: the task has had too few of them to show that they have no effect.
 func (e *encoder) hasUnseenCategory(cells []sizing.Value) bool {
 	for j := range e.Columns {
 		if e.isUnseen(j, cells) {
@@ -42,7 +43,8 @@ func (e *encoder) hasUnseenCategory(cells []sizing.Value) bool {
 	return false
 }
 
-// moveEarlyRows maps the peaks of all but the newest early rows to another level, so that the next fit of Learn is at this level.
+// moveEarlyRows maps the peaks of the early rows to another level, except those of the newest rows, whose number is the argument
+// `newest`. So the next early fit (refitEarly) is at this level.
 func (m *Model) moveEarlyRows(change affine, newest int) {
 	for i := range max(0, len(m.EarlyRows)-newest) {
 		m.EarlyRows[i].Peak = change.apply(m.EarlyRows[i].Peak)

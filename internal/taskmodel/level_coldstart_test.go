@@ -38,7 +38,7 @@ func TestAChangeOfTheLevelInTheColdStart(t *testing.T) {
 	}
 }
 
-// Runs at the earlier level after two runs that need more revoke the new level in the cold start, too.
+// Two runs need three times as much, and the next ones as much as before. These runs revoke the new level in the cold start, too.
 func TestAWrongChangeOfTheLevelInTheColdStartIsRevoked(t *testing.T) {
 	grants := func(isDisturbed bool, ablation taskmodel.Ablation) (last float64) {
 		k, rng := newTask(t), newRand(1)

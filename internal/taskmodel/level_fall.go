@@ -8,26 +8,27 @@ import (
 )
 
 // A fall of all peaks, such as after an optimisation of the code, is accepted after a few successive runs far below all earlier
-// ones. A wrong fall costs a kill and a late one only memory, so a fall needs more evidence than a rise: fallRows runs instead of
-// two, and fallSeconds. Without a change, the newest n of N + n exchangeable runs are the n lowest ones with the probability
-// 1 / C(N + n, n), as in a permutation test: 1/792 for N = minFallResiduals and n = fallRows. A low mode or a low season that has
-// occurred before is no fall, because the newest runs are then not the lowest ones.
+// ones. A wrong fall costs a kill, and a late one only wastes memory. So a fall needs more evidence than a rise: fallRows runs
+// instead of two, which span at least fallSeconds. Without a change, the newest n of N + n exchangeable runs are the n lowest ones
+// with the probability 1 / C(N + n, n), as in a permutation test: 1/792 for N = minFallResiduals and n = fallRows. A low mode or a
+// low season that has occurred before is no fall, because the newest runs are then not the lowest ones.
 //
-// Until then the models do not learn these runs, and grants stay at the old level. After it, all that was learned counts at
-// the new level, as after a rise (level_change.go). If the runs do not last, the models learn them as low outliers. If the peaks
-// return after an accepted fall, the fall is revoked, and later falls of the task need the patience of experts.Shift, as do
-// falls of tasks with many runs a day, of mapped tasks, and falls that inputs may explain.
+// Until a fall is accepted, the models do not learn these runs, and grants stay at the old level. Then all that was learned counts
+// at the new level, as after a rise (level_change.go). If a run that is not low comes first, or if fallRows low runs span less than
+// fallSeconds, the models learn the low runs as low outliers. If the peaks return to the old level after an accepted fall, the fall
+// is revoked. Later falls of this task are left to experts.Shift, which needs more runs. So are falls of tasks with many runs a day,
+// falls of mapped tasks, and falls that inputs may explain.
 
 const (
 	fallRows         = 5                   // number of runs that show a fall
 	fallSeconds      = 4 * secondsPerDay   // time from the first to the last of these runs: longer than a weekend
-	minFall          = 0.4                 // smallest fall, as a log factor: a third; smaller ones waste little, and peaks that follow their limits fall by less
+	minFall          = 0.4                 // smallest fall, as a log factor: by a third; smaller ones waste little, and peaks that follow their limits fall by less
 	minFallRatio     = 1.5                 // smallest ratio of the fall to the lowest earlier residual, as for a jump (experts.Jump)
 	fallDeviations   = 4                   // smallest fall in standard deviations of the earlier residuals, as for a jump
 	minFallResiduals = 7                   // least number of earlier residuals
-	maxFallResiduals = 128                 // number of the newest residuals that are compared
+	maxFallResiduals = 128                 // largest number of earlier residuals, the newest ones
 	minFallDeviation = 0.02                // least standard deviation, in log units
-	minFallGap       = secondsPerDay / 2.0 // least time between two of the runs; tasks with shorter gaps may have a low time of the day
+	minFallGap       = secondsPerDay / 2.0 // least time between two successive runs of a fall; with shorter gaps, the peaks may be low at some hours of each day
 )
 
 // fallRow is a run that may belong to a fall. The models have not learned it yet.
@@ -36,9 +37,9 @@ type fallRow struct {
 	Log float64 // residual
 }
 
-// holdsBackLow reports whether learnPredicted must not learn a row, because it may belong to a fall, or because holdsBackLow has
-// learned it as the last row that shows a fall. If the row ends a possible fall, the rows before it are learned, and p becomes the
-// new prediction.
+// holdsBackLow reports whether learnPredicted must not learn a row: the row may belong to a fall, or holdsBackLow has learned it
+// already, with the other rows of a complete fall. If the row does not continue a possible fall, holdsBackLow learns the rows of
+// this fall, and predicts p again.
 func (m *Model) holdsBackLow(r *row, t *TrainingRow, p *experts.Point, b *buffers) bool {
 	l := &m.Levels
 	residual := math.Log(r.Peak) - p.Level[experts.LineTrees]
@@ -58,7 +59,7 @@ func (m *Model) holdsBackLow(r *row, t *TrainingRow, p *experts.Point, b *buffer
 	return true
 }
 
-// continuesFall reports whether a row may be the first one of a fall, or the next one.
+// continuesFall reports whether a row may be the first row of a fall or, if l.Fall has rows, its next one.
 func (m *Model) continuesFall(r *row, t *TrainingRow, residual float64, p *experts.Point, b *buffers) bool {
 	l := &m.Levels
 	if residual > -minFall || t.DAGRun != 0 || t.Reproduced || p.Imputed || l.HasTemporaryFall || l.Candidate != nil || !l.isSettled() {
@@ -76,8 +77,8 @@ func (m *Model) continuesFall(r *row, t *TrainingRow, residual float64, p *exper
 	return n == 0 || float64(t.At-l.Fall[n-1].Row.At) >= minFallGap && isSameLevel(residual, l.meanFall(), deviation)
 }
 
-// lowestResidual returns the lowest residual since the last change that experts.Shift has found, at most 0, and the standard
-// deviation of these residuals. ok is false if there are too few.
+// lowestResidual returns two statistics of the newest residuals since the last change that experts.Shift has found: the lowest
+// one, or 0 if all are positive, and the standard deviation. ok is false if there are too few.
 func (m *Model) lowestResidual() (lowest, deviation float64, ok bool) {
 	var residuals []float64
 	for _, e := range m.OutOfSample[max(0, len(m.OutOfSample)-maxFallResiduals):] {
@@ -90,14 +91,11 @@ func (m *Model) lowestResidual() (lowest, deviation float64, ok bool) {
 		return 0, 0, false
 	}
 	slices.Sort(residuals)
-	deviation = (residuals[n*3/4] - residuals[n/4]) / quartileDistance
+	deviation = experts.InterquartileDeviation(residuals[n/4], residuals[n*3/4])
 	return min(0, residuals[0]), max(minFallDeviation, deviation), true
 }
 
-// quartileDistance is the distance of the quartiles of a standard normal distribution.
-const quartileDistance = 1.349
-
-// isSettled reports whether no change is so new that its first rows may still revoke it or end it.
+// isSettled reports whether the newest change has at least levelRows rows, so that its first rows cannot revoke it any more.
 func (l *levels) isSettled() bool {
 	return len(l.Changes) == 0 || l.Changes[len(l.Changes)-1].Rows >= levelRows
 }
@@ -124,7 +122,8 @@ func (m *Model) acceptFall() {
 	m.Understatement.forgetBefore(fallRows)
 }
 
-// learnFall learns the rows of a fall, at the level of the models.
+// learnFall learns the rows that holdsBackLow has held back, at the new level if acceptFall has run before. It reports whether
+// there were such rows.
 func (m *Model) learnFall() (isLearned bool) {
 	rows := m.Levels.Fall
 	m.Levels.Fall = nil
@@ -144,8 +143,8 @@ func (l *levels) isNewestFall() bool {
 	return len(l.Changes) > 0 && l.Changes[len(l.Changes)-1].Seq == l.Fallen
 }
 
-// revokeFall records that the peaks are at the level before the newest change again, an accepted fall. c is the first row at this
-// level. The rows between the fall and its end count at this level, too, as those of a release that is rolled back.
+// revokeFall records that the peaks are again at the level before an accepted fall, which is the newest change. c is the first row
+// at this level. The learned rows of the fall count at this level, too, as after the rollback of a release.
 func (m *Model) revokeFall(c *levelCandidate) {
 	l := &m.Levels
 	before := l.newestMap().inverse()
@@ -158,14 +157,15 @@ func (m *Model) revokeFall(c *levelCandidate) {
 	m.moveEarlyRows(before, 0)
 }
 
-// hasRevokedFall reports whether the newest two changes are a fall and its end. Then low rows show no return to the lower level.
+// hasRevokedFall reports whether the newest two changes are a fall and its end. Then two low rows are no return to the lower level.
 func (l *levels) hasRevokedFall() bool {
 	n := len(l.Changes)
 	return l.HasTemporaryFall && n >= 2 && l.Changes[n-2].Seq == l.Fallen
 }
 
 // amountBeforeFall returns the amount of a first try at the level before an accepted fall, because a kill may show that the peaks
-// are at this level again. p is at the level after the fall. The amount is 0 if the newest change is no fall or is old.
+// are at this level again. p is at the level after the fall. The amount is 0 if the newest change is no fall, or if maxReturnRows
+// rows have confirmed it.
 func (m *Model) amountBeforeFall(p *experts.Point, q *Question, b *buffers) float64 {
 	l := &m.Levels
 	if !l.isNewestFall() || l.Changes[len(l.Changes)-1].Rows >= maxReturnRows {

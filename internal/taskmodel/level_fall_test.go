@@ -10,7 +10,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// newFallTask is a daily task with constant peaks of 8 GiB in its first runs.
+// newFallTask returns a daily task whose first runs have peaks of about 8 GiB. `runs` is their number.
 func newFallTask(t *testing.T, seed uint64, runs int) levelTask {
 	k := levelTask{newTask(t), newRand(seed)}
 	k.between = 24 * time.Hour
@@ -20,7 +20,7 @@ func newFallTask(t *testing.T, seed uint64, runs int) levelTask {
 	return k
 }
 
-// runConstant returns the ratio of the grant to the peak, too.
+// runConstant adds a run with a peak of about `gibs`. ratio is the grant divided by the peak.
 func (k levelTask) runConstant(gibs float64) (s runResult, ratio float64) {
 	gibs *= noise(k.rng, .05)
 	s = k.run(sizing.Features{}, gibs)
@@ -30,7 +30,8 @@ func (k levelTask) runConstant(gibs float64) (s runResult, ratio float64) {
 	return s, s.granted / gibs
 }
 
-// An optimisation divides the peaks by four, in the cold start or after it. Five runs show it, and nearly no run is killed.
+// An optimisation divides the peaks by four, in the cold start or after it. The grants follow after five runs, and nearly no run is
+// killed.
 func TestGrantsFollowAFallAfterFiveRuns(t *testing.T) {
 	kills, n := 0, 0
 	for _, runs := range []int{8, 12, 24, 48} {
@@ -55,9 +56,9 @@ func TestGrantsFollowAFallAfterFiveRuns(t *testing.T) {
 	assert.LessOrEqual(t, kills, n/50, "of %d", n)
 }
 
-// The run after five low ones needs as much as before, so the level has not fallen. The lift goes to the level before the fall, and
-// later low runs lower no grant at once.
-func TestARevokedFallIsTheOnlyOne(t *testing.T) {
+// After eight low runs, of which five show a fall, the peaks return to the level before it. The first lift goes to this level, and
+// later low runs are no fall.
+func TestATaskWithARevokedFallHasNoFurtherFall(t *testing.T) {
 	k := newFallTask(t, 2000, 40)
 	for range 8 {
 		k.runConstant(2)
@@ -85,7 +86,7 @@ func TestARevokedFallIsTheOnlyOne(t *testing.T) {
 	assert.Len(t, k.model.Levels.Changes, 2, "no further fall")
 }
 
-// Low runs that do not last, that have occurred before, or that are a few hours apart are no fall.
+// Fewer than five low runs, low runs of a level that has occurred before, and low runs that are an hour apart are no fall.
 func TestOtherLowRunsAreNoFall(t *testing.T) {
 	for name, isLow := range map[string]func(run int) bool{
 		"four runs":      func(run int) bool { return run >= 40 && run < 44 },

@@ -54,7 +54,7 @@ func (e *encoder) numberPairs(rows [][]sizing.Value) (pairs [][2]int) {
 	return pairs
 }
 
-// numberValues are the values of a number by row. It is faster to read them once than once per pair.
+// numberValues holds the values of a numeric feature by row. It is faster to read them once than once per pair.
 type numberValues struct {
 	column   int
 	values   []float64

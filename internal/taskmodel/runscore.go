@@ -17,8 +17,8 @@ import (
 // often alike because no task knows the effects of the features yet. A wrong early shift can cause OOM kills, which the experts
 // remember for long. So a shift of all models wastes more in the demo.
 //
-// After a change of the level of a task, such as by a release, the errors of its runs are alike. Only the part of an error
-// that the run before did not have counts (errorSeries).
+// After a change of the level of a task, such as after a release, the errors of its successive runs are alike. Only the part of an
+// error that the previous run did not have counts (errorSeries).
 //
 // OOM kills give no error, because only a lower bound of the error is known. If a lower bound above 0 served as the error, it
 // would change nothing on four workflows with immediate feedback, because the success of the retry replaces the bound. With

@@ -12,15 +12,15 @@ import (
 
 const maxTextDates = 4 // largest number of dates in a text
 
-// textDates describes a category whose texts contain at least two dates, such as "2025-01-01/2025-01-31", and seldom recur. The
-// lengths of the periods from each date to the next one are numbers with columns, as those of two features are (inputPair): the
-// numbers of a date itself do not show them. The zero value describes any other category.
+// textDates describes a category whose texts contain at least two dates, such as "2025-01-01/2025-01-31", and seldom recur. A
+// period is the time from a date to the next one in the text. The length of each period gets columns, like the difference of two
+// date features (inputPair), because the numbers in the dates do not show it. The zero value describes any other category.
 type textDates struct {
 	Count int       // number of dates in a text
-	Means []float64 // mean of each length in days and of its logarithm, in turn; the line gets the means for a text with other dates
+	Means []float64 // mean of each length in days and of its logarithm, in turn; the line gets the means for a text with another number of dates
 	Units []float64 // unit of each length in its logarithm
 
-	// Inside lists the numbers of the column, see column.textNumberCount, that are years, months, days and so on of the dates. They
+	// Inside lists the numbers with columns, see column.textNumberCount, that are parts of dates, such as the year or the day. They
 	// are no inputs of the trend, because only the periods are amounts.
 	Inside []int `cbor:",omitempty"`
 }
@@ -41,7 +41,7 @@ func (c *column) readTextDates(j int, rows [][]sizing.Value) {
 	}
 }
 
-// isInsideDate reports whether a number is part of a date in the first text of field j that has this number.
+// isInsideDate reports whether a number is part of a date. It looks at the first text of field j that has this number.
 func (c *column) isInsideDate(number, j int, rows [][]sizing.Value) bool {
 	for _, cells := range rows {
 		text := cells[j].Text
@@ -60,8 +60,8 @@ func (c *column) isInsideDate(number, j int, rows [][]sizing.Value) bool {
 	return false
 }
 
-// findTextDates returns the dates in the texts of field j if at least minTextNumberRows rows have a text, nearly all texts have the
-// same number of dates, and the lengths of the periods vary.
+// findTextDates describes the dates in the texts of field j if at least minTextNumberRows rows have a text, nearly all texts have
+// the same number of dates, and the lengths of the periods vary. Otherwise it returns the zero value.
 func findTextDates(j int, rows [][]sizing.Value) textDates {
 	known, counts := 0, [maxTextDates + 1]int{}
 	var all [][]float64 // lengths by row
@@ -115,7 +115,8 @@ func periods(dates []textDate, dst []float64) []float64 {
 	return dst
 }
 
-// replace returns the text with another length of period k: it moves the later one of its two dates.
+// replace returns the text with another length of period k: it moves the later one of its two dates. A text with another number of
+// dates remains unchanged.
 func (d *textDates) replace(text string, k int, days float64) string {
 	var buffer [maxTextDates]textDate
 	found := datesIn(text, buffer[:0])
@@ -160,8 +161,8 @@ type textDate struct {
 // dateLayouts are the forms of a date in a text, the longest first.
 var dateLayouts = []string{"2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04", time.DateOnly}
 
-// datesIn appends the dates in a text to dst, at most maxTextDates+1. A zone after a time has no effect: it is usually the same in
-// both dates of a period.
+// datesIn appends the dates in a text to dst, at most maxTextDates+1. A time zone after a time has no effect: it is usually the same
+// in both dates of a period.
 func datesIn(text string, dst []textDate) []textDate {
 	for at := 0; at+len(time.DateOnly) <= len(text) && len(dst) <= maxTextDates; {
 		if !isDigit(rune(text[at])) {

@@ -35,7 +35,7 @@ func TestPeriodInATextIsReplaced(t *testing.T) {
 	assert.Equal(t, "2025-01-01", d.replace("2025-01-01", 0, 3))
 }
 
-func TestDatesWithoutAnotherPeriodHaveNoColumns(t *testing.T) {
+func TestDatesHaveColumnsOnlyIfTheirPeriodsVary(t *testing.T) {
 	text := func(s string) []sizing.Value { return []sizing.Value{{Kind: sizing.Category, Text: s}} }
 	days := []string{"01", "02", "03", "04", "05", "06", "07", "08", "09", "10"}
 	var equal, single, varying [][]sizing.Value

@@ -8,8 +8,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// textInput is a number in the texts of a category as an input of the trend. The numbers are those of the whole text
-// (textNumbers) or of its parts (textParts), in the order of the text, and then the periods between its dates (textDates).
+// textInput is a number in the texts of a category as an input of the trend. The numbers with columns are those of the whole text
+// (textNumbers) or of its parts (textParts), in the order of the text, and after them the periods between its dates (textDates).
 type textInput struct {
 	_      struct{} `cbor:",toarray"`
 	Field  int      // index in the schema
@@ -19,7 +19,7 @@ type textInput struct {
 	column *column // of the field
 }
 
-// textNumberCount returns how many numbers and periods of the texts of a category have columns.
+// textNumberCount returns how many numbers of the texts of a category have columns, including the periods.
 func (c *column) textNumberCount() int {
 	n := c.Numbers.count() + c.Dates.count()
 	for k := range c.Parts.Columns {
@@ -31,11 +31,12 @@ func (c *column) textNumberCount() int {
 // hasTextColumns reports whether parts, numbers or periods of the texts have columns.
 func (c *column) hasTextColumns() bool { return len(c.Parts.At) > 0 || c.textNumberCount() > 0 }
 
-// period returns the index of the period with the index `number` among the numbers of the texts; negative for a number.
+// period converts an index among the numbers with columns to the index among the periods. It returns a negative index if the number
+// is no period.
 func (c *column) period(number int) int { return number - c.textNumberCount() + c.Dates.count() }
 
-// partWithNumber returns the part of a text with a number of the column: text[from:to]. The number has the index k among the
-// numbers of this part. ok is false if the text lacks the part, or if the number is a period.
+// partWithNumber returns the part of a text that contains a number with columns: text[from:to]. The number has the index k among
+// the numbers of this part. ok is false if the text lacks the part, or if the number is a period.
 func (c *column) partWithNumber(text string, number int) (numbers *textNumbers, k, from, to int, ok bool) {
 	if number < c.Numbers.count() {
 		return &c.Numbers, number, 0, len(text), true
@@ -51,6 +52,7 @@ func (c *column) partWithNumber(text string, number int) (numbers *textNumbers, 
 	return nil, 0, 0, 0, false
 }
 
+// read returns the number in the text of a row. known is false if the text has another form.
 func (n *textInput) read(cells []sizing.Value) (x float64, known bool) {
 	var buffer [max(maxTextNumbers, maxTextDates)]float64
 	text := cells[n.Field].Text
@@ -72,7 +74,7 @@ func (n *textInput) read(cells []sizing.Value) (x float64, known bool) {
 	return values[k], true
 }
 
-// write replaces the number in the text of a row. Texts of another form remain.
+// write replaces the number in the text of a row. It leaves a text of another form unchanged.
 func (n *textInput) write(cells []sizing.Value, x float64) {
 	text := cells[n.Field].Text
 	if k := n.column.period(n.Number); k >= 0 {
@@ -99,7 +101,8 @@ func (n *textNumbers) replace(text string, k int, x float64) string {
 	return replaced.String()
 }
 
-// describe returns the name of the feature and, if its text in cells has several numbers, the position of the number.
+// describe names the number in a reason. The name contains the feature and, if its text in cells has several numbers, the position
+// of the number; for a period, it contains the positions of the two dates.
 func (n *textInput) describe(schema *sizing.Schema, cells []sizing.Value) string {
 	name, text := schema.Fields[n.Field].Name, cells[n.Field].Text
 	if k := n.column.period(n.Number); k >= 0 {
@@ -122,7 +125,7 @@ func countNumbers(text string) (n int) {
 	}
 }
 
-// linkTexts connects the inputs of the decoded trends with their columns, and reports whether they fit.
+// linkTexts sets the columns of the inputs of decoded trends, and reports whether all inputs exist in these columns.
 func (m *models) linkTexts() bool {
 	for k := range m.ValueTrends.Trends {
 		if !m.ValueTrends.Trends[k].Peaks.linkTexts(m.Enc) {

@@ -14,8 +14,8 @@ const (
 	maxTextNumbers    = 12 // largest count of numbers in a text, enough for a path with a time; maxColumns bounds the columns of all texts
 	maxTextDigits     = 15 // largest length of such a number in characters; a longer one is an id
 	minTextNumberRows = 8  // smallest number of rows with a text; with fewer, the numbers get no columns
-	maxTriedForms     = 3  // number of first texts whose form is tried; the form of nearly all texts is very likely among them
-	rowsPerText       = 3  // mean number of rows per text from which the levels suffice
+	maxTriedForms     = 3  // number of first texts whose forms are tried; if nearly all texts have one form, it is very likely among these
+	rowsPerText       = 3  // mean number of rows per text from which the texts count as recurring, so that their levels suffice
 )
 
 // textNumbers describes a category whose texts differ only in numbers, such as "1920x1080" or
@@ -42,8 +42,8 @@ func (c *column) readTextNumbers(j int, rows [][]sizing.Value) {
 	}
 }
 
-// findTextNumbers returns the numbers in the texts of field j if at least minTextNumberRows rows have a text, and a share of them
-// (minShare) has the same form as one of the first texts.
+// findTextNumbers describes the numbers in the texts of field j if at least minTextNumberRows rows have a text, and at least the
+// share minShare of these texts has the same form as one of the first texts. Otherwise it returns the zero value.
 func findTextNumbers(j int, rows [][]sizing.Value, minShare float64) textNumbers {
 	var first []string
 	known := 0

@@ -8,18 +8,18 @@ import (
 )
 
 const (
-	maxTextParts  = 24   // largest number of parts of a text with columns
-	maxTextWords  = 256  // largest number of parts of a text
-	maxGapParts   = 16   // largest number of parts between two anchors with columns
+	maxTextParts  = 24   // largest number of parts with columns
+	maxTextWords  = 256  // largest number of parts of a text that is not aligned by anchors
+	maxGapParts   = 16   // number of parts between two anchors that can have columns, the first ones
 	maxPartLevels = 1000 // largest number of stored levels of a part; a part that reaches it may have more values, and gets no columns
-	minFormShare  = 0.9  // smallest share of the texts with anchors, and of the values of a part with a number, that have the same form
+	minFormShare  = 0.9  // smallest share of the texts (or of the values of a part) that must have the same form: the anchors, the number of dates, or the text around the numbers
 )
 
 // Ways to separate the parts of a text. A blob contains the number.
 const (
 	bySeparator = 0 // a part ends at each of wordSeparators, so that it may be empty
-	byFolder    = 1 // a part is a folder or file name: those of different texts may have different numbers of words
-	byWord      = 2 // see nextWord; models of earlier releases have none
+	byFolder    = 1 // a part is a folder or file name, for texts whose folders have different numbers of words
+	byWord      = 2 // a part is a word, see nextWord; earlier releases do not know this way
 )
 
 const wordSeparators = "/\\=&?:;,| _-."
@@ -30,8 +30,8 @@ const wordSeparators = "/\\=&?:;,| _-."
 // numbers, get the columns of textNumbers. The zero value describes any other category.
 //
 // The index of a part is its position in the text. If the number of parts differs, because some texts have an optional flag,
-// parts are aligned by the words that all texts have (anchors). The index is then maxGapParts times the number of anchors before
-// the part, plus the number of parts after the last of these anchors.
+// parts are aligned by words that nearly all texts have (the anchors). The index is then maxGapParts times the number of anchors
+// before the part, plus the number of parts between the last of these anchors and the part. Anchors are no parts.
 type textParts struct {
 	Separators int      // byFolder and so on
 	Count      int      // number of parts of a text; 0: no parts, or aligned by anchors
@@ -65,7 +65,7 @@ func (c *column) readTextParts(j int, rows [][]sizing.Value) {
 	}
 }
 
-// countParts sets Count, and reports whether it is the same for all texts.
+// countParts sets Count, and reports whether all texts have this number of parts, from 1 to maxTextWords.
 func (p *textParts) countParts(texts []string) bool {
 	for i, text := range texts {
 		count := 0
@@ -78,7 +78,7 @@ func (p *textParts) countParts(texts []string) bool {
 	return true
 }
 
-// readColumns sets the parts with columns, and reports whether there are any.
+// readColumns chooses the parts with columns, and reports whether there are any. Nearly all texts must have the same parts.
 func (p *textParts) readColumns(texts []string) bool {
 	parts := make([]map[int]string, 0, len(texts))
 	var all []int // indices of the parts
@@ -149,8 +149,8 @@ func (p *textParts) split(text string, visit func(from, to int)) {
 	}
 }
 
-// each visits the parts text[from:to] with their indices, and reports whether the text has the learned number of parts or all
-// anchors.
+// each visits the parts text[from:to] with their indices. Between two anchors it visits only the first maxGapParts parts. It reports
+// whether the text has the learned number of parts or all anchors.
 func (p *textParts) each(text string, visit func(k, from, to int)) bool {
 	count, anchors := 0, 0
 	p.split(text, func(from, to int) {
@@ -168,7 +168,7 @@ func (p *textParts) each(text string, visit func(k, from, to int)) bool {
 	return anchors == len(p.Anchors) && (p.Anchors != nil || count == p.Count)
 }
 
-// values fills dst with the parts that have columns; all are missing, and ok is false, if the text has other parts.
+// values fills dst with the parts that have columns. If the text has other parts, all values are missing, and ok is false.
 func (p *textParts) values(v sizing.Value, dst *[maxTextParts]sizing.Value) (values []sizing.Value, ok bool) {
 	ok = p.each(v.Text, func(k, from, to int) {
 		if n, found := slices.BinarySearch(p.At, k); found {
@@ -181,7 +181,7 @@ func (p *textParts) values(v sizing.Value, dst *[maxTextParts]sizing.Value) (val
 	return dst[:len(p.At)], ok
 }
 
-// find returns part k of a text: text[from:to]. ok is false if the text has other parts.
+// find returns the part with index k of a text: text[from:to]. ok is false if the text lacks it or has other parts.
 func (p *textParts) find(text string, k int) (from, to int, ok bool) {
 	found := false
 	hasParts := p.each(text, func(i, partFrom, partTo int) {
@@ -204,7 +204,8 @@ func (p *textParts) hasNumbers() bool {
 	return slices.ContainsFunc(p.Columns, func(c column) bool { return c.Numbers.count() > 0 })
 }
 
-// areKnown reports whether there are parts with columns, v has the same parts, and each recurring one was in a learned text.
+// areKnown reports whether there are parts with columns, the text v has these parts, and each value of a recurring part was in a
+// learned text.
 func (p *textParts) areKnown(v sizing.Value) bool {
 	var buffer [maxTextParts]sizing.Value
 	parts, ok := p.values(v, &buffer)

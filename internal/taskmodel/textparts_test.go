@@ -51,8 +51,8 @@ func TestRecurringPartsOfATextAreLearned(t *testing.T) {
 	}
 }
 
-// textForms are texts with a number of rows and a word; the peaks with the word "full" are twice the others. The name is that of the
-// number in a reason.
+// textForms are texts with a number of rows. `full` is the text of a run whose peak is twice that of a run with the text `other`.
+// `name` is the name of the number in a reason.
 var textForms = []struct {
 	name, full, other string
 }{
@@ -99,7 +99,7 @@ func TestNumbersBesideAWordAreLearned(t *testing.T) {
 			ratio := float64(s.Limit) / float64(bytes(gibs))
 			assert.Greater(t, ratio, 1.0, "%d times: %s", factor, s.Reason)
 			assert.Less(t, ratio, 2.5, "%d times: %s", factor, s.Reason)
-			require.Equal(t, taskmodel.FormatVersion, k.model.Format(), "earlier releases would find other parts")
+			require.Equal(t, taskmodel.FormatVersion, k.model.Format(), "earlier releases would read other parts")
 			assert.Equal(t, s, sizeUncapped(&task{t: t, model: reopened(t, k.model)}, f))
 		}
 	}

@@ -9,7 +9,7 @@ import (
 // A word of a text is a run of letters and digits, such as "full" or "1253" in `{"mode": "full", "rows": 1253}`. A decimal point
 // between two digits belongs to the word.
 
-// nextWord returns the first word of a text that starts at or after an index: text[from:to]. ok is false if there is none.
+// nextWord returns the first word in text[after:]: text[from:to]. ok is false if there is none.
 func nextWord(text string, after int) (from, to int, ok bool) {
 	if from = after + strings.IndexFunc(text[after:], isInWord); from < after {
 		return 0, 0, false
@@ -33,9 +33,9 @@ func eachWord(text string, visit func(from, to int)) {
 	}
 }
 
-// findAnchors returns the words that occur exactly once in nearly all texts, in the order of these texts: the names of options in a
-// command line, the keys of a JSON object, or the folders that many paths share. Numbers are no anchors, because a constant one,
-// such as the year, changes later.
+// findAnchors returns the words that occur exactly once in nearly all texts, in the order of the first text that has all of them. Such
+// words are the names of options in a command line, the keys of a JSON object, or the folders that many paths share. Words with
+// digits are no anchors: a number that is constant in these texts, such as the year, may change later.
 func findAnchors(texts []string) (anchors []string) {
 	found := map[string]int{} // number of texts in which a word occurs exactly once
 	for _, text := range texts {

@@ -49,8 +49,8 @@ func (t *trend) newTrendRows(fields []int, rows []row, y []float64) *trendRows {
 // the last remaining input is not. If no fit is possible, because the inputs are collinear or a linear function predicts a
 // negative peak, it removes the weakest input; `fields` is sorted by strength. It returns the sum of the squared errors of
 // the log peak in the first possible fit, because elimination adds error: a function with more reliable slopes would keep
-// more inputs and win for that reason. If it is not below least, that of another function, eliminate stops at this fit. ok is
-// false if no fit is possible.
+// more inputs and win for that reason. If this sum is not below least, the sum of another function, eliminate stops at this fit,
+// because the function cannot win. ok is false if no fit is possible.
 func (t *trend) eliminate(fields []int, rows []row, y []float64, least float64) (squares float64, ok bool) {
 	if len(fields) == 0 {
 		return 0, false

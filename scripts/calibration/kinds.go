@@ -70,7 +70,7 @@ var kinds = []kind{
 	{"grows to three times", func(rng *rand.Rand, i, n int) (sizing.Features, float64) {
 		return nil, gb * math.Pow(3, float64(i)/float64(n)) * noise(rng, 0.1)
 	}},
-	{"doubles at half time", func(rng *rand.Rand, i, n int) (sizing.Features, float64) {
+	{"doubles after half of the runs", func(rng *rand.Rand, i, n int) (sizing.Features, float64) {
 		x := size(rng)
 		return number("size", x), gb * math.Sqrt(x/1000) * float64(1+2*i/n) * noise(rng, 0.1)
 	}},

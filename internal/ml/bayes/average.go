@@ -1,7 +1,7 @@
 // Package bayes predicts a task's peak from its first rows by Bayesian model averaging
 // (Hoeting et al. 1999) over a few simple structures: a constant, a constant with a narrow
-// distribution, a line and an affine regression in each input, a trend over the runs, modes of the peak, and
-// point models. A point model predicts the peak and is fitted elsewhere.
+// distribution, a line and an affine regression in each input, a trend over the runs, modes of the peak, and point models. A
+// point model predicts the peak and is fitted elsewhere.
 //
 //	rows ─▶ sufficient statistics ─▶ one Student's t per structure ─▶ Mixture
 //	prior (from similar tasks) ──────┘         ▲
@@ -63,7 +63,7 @@ type Average struct {
 	Units    []float64  `cbor:",omitempty"` // by input, see SetUnit; 0: unknown
 	Modes    Modes      `cbor:",omitzero"`  // empty in averages stored before this field existed
 	Scaled   Point      `cbor:",omitzero"`  // the last point model a second time, with predicted scales; see scaled.go. Zero without such scales
-	Trend    LocalTrend `cbor:",omitzero"`  // empty in averages stored before this field existed; of rows of LearnTrend only
+	Trend    LocalTrend `cbor:",omitzero"`  // empty in averages stored before this field existed; contains only rows of LearnTrend
 
 	Kills   []Kill   `cbor:",omitempty"`     // killed runs without a measured peak, in the order in which they were learned
 	Imputed *Average `cbor:"Open,omitempty"` // the average that also counts Kills as rows; nil without kills or rows

@@ -4,9 +4,9 @@ package bayes
 // (in the sense of Shapley values) of input i. It returns the part of MeanLevel without these contributions and without the
 // point models. Each component depends on one input at most, so the contributions are Shapley values if an unknown input
 // counts as its mean. There are three exceptions. The level of an affine regression at the mean of its input is only about
-// Line.Y, which Explain uses. The trend adds a number to the mean of the regressions, so its weight counts as
-// theirs. And the level of a line that raiseUnvariedLines has set also depends on the other components, but Explain attributes
-// the whole difference of this level from Line.Y to the input of the line.
+// Line.Y, which Explain uses. The level of the trend is the mean of the regressions plus a number, so Explain distributes the
+// weight of the trend among the regressions. And the level of a line that raiseUnvariedLines has set also depends on the other
+// components, but Explain attributes the whole difference of this level from Line.Y to the input of the line.
 func (a *Average) Explain(inputs []float64, mix *Mixture, players []int, phi []float64) (base float64) {
 	lines := min(len(inputs), maxLines)
 	share, offset := mix.splitTrend()
@@ -31,8 +31,8 @@ func (a *Average) Explain(inputs []float64, mix *Mixture, players []int, phi []f
 	return base
 }
 
-// splitTrend returns the factor by which the regressions weigh more if the weight of the trend counts as theirs, and the number
-// that the trend adds to their mean.
+// splitTrend distributes the weight of the trend among the regressions. It returns the factor on their weights, and the number that
+// the trend adds to their mean level.
 func (m *Mixture) splitTrend() (share, offset float64) {
 	if m.trend == 0 || m.Weight[m.trend] == 0 {
 		return 1, 0

@@ -4,9 +4,10 @@ import "math"
 
 // LocalTrend is the structure of a task whose peaks grow from run to run: a local linear trend (level and growth per run) of
 // the errors of the regressions, fitted by regression on the run index with exponentially discounted weights (Brown 1963; as a
-// dynamic linear model, West & Harrison 1997). All other structures are exchangeable: for them a growth is noise. If a
-// level grows by g per run, the mean of the first n levels is g·n/2 too low, so its errors have a linear trend, too.
-// The errors of the lines and of the affine regressions show a growth beside the effect of an input.
+// dynamic linear model, West & Harrison 1997). The regressions are here the constants, the lines and the affine regressions
+// together. All other structures treat the rows as exchangeable: for them a growth is noise. If the level grows by g per run, the
+// mean of the first n rows is about g·n/2 below the next one, so its errors have a linear trend, too. The errors of the lines and
+// of the affine regressions show a growth in addition to the effect of an input.
 //
 // The sums below are those of the weights w, of the index u (0: next run, -1: newest run) and of the error e in log peak.
 type LocalTrend struct {
@@ -25,8 +26,8 @@ type LocalTrend struct {
 	Changes     float64 // half of the sum of their squares
 }
 
-// followsLimit reports that the allocations predict the peaks better than the trend: then the grants cause the growth, and a trend
-// would raise both without end.
+// followsLimit reports whether the allocations predict the peaks at least as well as the trend does. Then the grants cause the
+// growth, and a trend would raise both without end.
 func (t *LocalTrend) followsLimit(prior *Prior) bool {
 	return t.Ratios > 0 && t.Changes/t.Ratios <= t.variance(t.Squares, prior)
 }
@@ -42,14 +43,14 @@ func (t *LocalTrend) learnRatio(ratio float64) {
 
 const (
 	trendShare          = 0.1  // prior probability of the trend, relative to that of all other structures together
-	trendRows           = 5    // with fewer rows there is no trend
-	maxTrendRows        = 128  // with more rows the fitted models follow a growth
+	trendRows           = 5    // with fewer rows the trend predicts nothing
+	maxTrendRows        = 128  // with more rows the trend has no weight: the fitted models then follow a growth
 	trendDiscount       = 0.9  // factor per run on the weights, so that about ten runs count
 	trendGrowth         = 0.03 // prior standard deviation of the growth per run, in log peak
 	trendDeviationRatio = 0.2  // prior deviation around the trend, relative to Prior.Deviation, which contains the growth of similar tasks
 )
 
-// variance returns the variance of an error around the trend, whose squares so far are t.Squares, or around 0 for t.NullSquares.
+// variance returns the estimated variance of the errors around the trend (for t.Squares) or around 0 (for t.NullSquares).
 func (t *LocalTrend) variance(squares float64, prior *Prior) float64 {
 	deviation := prior.Deviation * trendDeviationRatio
 	return (prior.Rows*deviation*deviation + squares) / (prior.Rows + t.Tested)
@@ -86,8 +87,8 @@ func (t *LocalTrend) learn(e float64, prior *Prior) {
 	t.W, t.E = trendDiscount*t.W, trendDiscount*t.E
 }
 
-// predictTrend sets mix.regressions, and adds the trend to mix. mix must contain the constants, the lines and the affine
-// regressions, whose weights are still logarithms.
+// predictTrend sets mix.regressions and mix.trend, and adds the trend to mix if it has enough rows. mix must contain only the
+// constants, the lines and the affine regressions, and their weights must still be logarithms.
 func (a *Average) predictTrend(prior *Prior, mix *Mixture) {
 	top, sum, level := math.Inf(-1), 0.0, 0.0
 	for _, w := range mix.Weight[:mix.N] {
@@ -106,11 +107,17 @@ func (a *Average) predictTrend(prior *Prior, mix *Mixture) {
 	}
 }
 
-// drop gives the trend no weight unless it is more probable than all other structures together, predicts more than the
-// regressions, and has predicted the tested rows better than no trend with the same prior deviation, which is narrower than that
-// of the regressions. So a task without growth is predicted as if there were no trend: in few rows, noise often looks like a
-// trend, and then an extrapolation errs more than a mean. Peaks that fall from run to run may be those of a backfill in
-// reverse, after which a large peak follows. The weights of m are still logarithms.
+// drop gives the trend no weight unless all of these conditions hold:
+//
+//   - The trend is at least as probable as all other structures together. In few rows, noise often looks like a trend, and then an
+//     extrapolation errs more than a mean. So a task without growth is predicted as if there were no trend.
+//   - The trend has predicted the tested rows better than a mean error of 0 with the same prior deviation. The regressions have
+//     a larger prior deviation, so a comparison with them could show only that this deviation is too large.
+//   - The trend predicts more than the regressions. Peaks that fall from run to run may be those of a backfill in reverse, and a
+//     large peak may follow.
+//   - The trend has learned at most maxTrendRows rows, and followsLimit is false.
+//
+// The weights of m are still logarithms.
 func (t *LocalTrend) drop(prior *Prior, m *Mixture) {
 	k, others := m.trend, 0.0
 	if k == 0 {
@@ -126,7 +133,7 @@ func (t *LocalTrend) drop(prior *Prior, m *Mixture) {
 	}
 }
 
-// trendEvidence returns the log evidence of the trend. Before its first prediction, it is that of the best regression.
+// trendEvidence returns the log evidence of the trend: before its first prediction, that of the best regression.
 func (a *Average) trendEvidence() float64 {
 	if a.Trend.Tested > 0 {
 		return a.Trend.LogEvidence
@@ -134,9 +141,9 @@ func (a *Average) trendEvidence() float64 {
 	return a.bestRegression()
 }
 
-// ExtendTrend moves the level of the trend from the next run to the run that starts next: the runs before it that have not ended
-// yet are as many as overlapped recently. Each of them would move the mean of the regressions by about its error / (rows + 1).
-// mix comes from Predict.
+// ExtendTrend extrapolates the trend to a run that starts now, over the runs before it that have not ended yet. It assumes that
+// their number is the largest overlap of the newest runs. The trend is relative to the mean of the regressions, and each of these
+// runs will move this mean by about its error / (rows + 1). mix comes from Predict.
 func (a *Average) ExtendTrend(prior *Prior, mix *Mixture) {
 	k, runs := mix.trend, float64(a.Trend.Overlap.largest())
 	if k == 0 || mix.Weight[k] == 0 || runs == 0 {
@@ -155,9 +162,9 @@ type Run struct {
 	Ratio      float64 // log(peak/allocation); 0: unknown
 }
 
-// LearnTrend adds the row of the next run to the trend, before Learn adds it to the other structures. y and mix are those of
-// Learn. LearnTrend is not called for rows that have no place in the order of the runs, such as the instances of a mapped task.
-// The evidence ignores Mixture.Shift: the shift of a DAG run comes from errors of its other tasks. If their peaks grow, too,
+// LearnTrend adds the row of the next run to the trend. Call it before Learn, which adds the row to the other structures. y and
+// mix are those of Learn. Do not call it for rows that have no place in the order of the runs, such as the instances of a mapped
+// task. The evidence ignores Mixture.Shift: the shift of a DAG run comes from errors of its other tasks. If their peaks grow, too,
 // structures without a trend would predict the growth with this shift.
 func (a *Average) LearnTrend(y float64, run Run, prior *Prior, mix *Mixture) {
 	if mix.trend > 0 {

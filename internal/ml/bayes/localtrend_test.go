@@ -8,10 +8,10 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// growing returns an average that has learned n rows, whose log peaks grow by `growth` per row, with a deviation of 0.03, and
-// follow the square root of an input. With isNext, the rows continue the order of the runs. growing also returns the
-// prediction for the next row, whose input is the mean, and its log peak without noise.
-func growing(seed uint64, n int, growth float64, isNext bool) (a *Average, mix *Mixture, y float64) {
+// growing returns an average that has learned n rows. Their log peaks grow by `growth` per row, have noise with a deviation of
+// 0.03, and rise with an input by 0.5 per unit: the peaks follow its square root. If withTrend is true, the trend learns the rows,
+// too. growing also returns the prediction for the next row, whose input is the mean, and the log peak of this row without noise.
+func growing(seed uint64, n int, growth float64, withTrend bool) (a *Average, mix *Mixture, y float64) {
 	rng := rand.New(rand.NewPCG(seed, 41))
 	a, mix = new(Average), new(Mixture)
 	for i := range n {
@@ -22,7 +22,7 @@ func growing(seed uint64, n int, growth float64, isNext bool) (a *Average, mix *
 			continue
 		}
 		a.Predict([]float64{x}, nil, 0, &prior, mix)
-		if isNext {
+		if withTrend {
 			a.LearnTrend(y, Run{Start: 10*int64(i) - 35, End: 10 * int64(i)}, &prior, mix) // the newest three runs had not ended at the start
 		}
 		a.Learn([]float64{x}, nil, 0, y, mix)
@@ -112,6 +112,6 @@ func TestAnExplanationOfATrendAddsUpToTheMeanLevel(t *testing.T) {
 	phi := make([]float64, 1)
 	base := a.Explain([]float64{12}, &mix, []int{0}, phi)
 	assert.InDelta(t, mix.MeanLevel(), base+phi[0], 1e-9)
-	assert.InDelta(t, 1, phi[0], 0.4) // twice as far above the mean input as the unit of the slope 1/2
+	assert.InDelta(t, 1, phi[0], 0.4) // the input is 2 above its mean, and the slope is 1/2
 	assert.False(t, math.IsNaN(base))
 }

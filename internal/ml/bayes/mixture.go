@@ -117,7 +117,7 @@ func (m *Mixture) logDensityOf(i int, y, scale float64) float64 {
 	return logDensity(y-m.Level[i], scale, m.Freedom[i])
 }
 
-// logDensity returns the log density of Student's t at the distance `off` from its location.
+// logDensity returns the log density of Student's t with f degrees of freedom at the distance `off` from its location.
 func logDensity(off, scale, f float64) float64 {
 	z := off / scale
 	upper, _ := math.Lgamma((f + 1) / 2)

@@ -15,9 +15,9 @@ const narrowShare = 0.2
 // BayesFactors holds the log Bayes factor of each narrow prior deviation, relative to Prior.Deviation.
 type BayesFactors [len(narrowRatios)]float64
 
-// Narrow holds the Bayes factors of an input.
+// Narrow holds the Bayes factors of the line and of the affine regression in one input.
 type Narrow struct {
-	_            struct{} `cbor:",toarray"` // compact, because a task has up to twelve
+	_            struct{} `cbor:",toarray"` // compact, because a task has up to maxLines of them
 	Line, Affine BayesFactors
 }
 
@@ -28,16 +28,16 @@ func (a *Average) narrow(i int) Narrow {
 	return Narrow{}
 }
 
-// variances holds the predictive variances of a component by prior deviation; wide is that of Prior.Deviation, and 0 if the
-// component has no other.
+// variances holds the predictive variance of a component for each prior deviation. wide is that for Prior.Deviation; it is 0 if the
+// component has no narrow deviations.
 type variances struct {
 	wide   float64
 	narrow [len(narrowRatios)]float64
 }
 
-// addRegression appends a line or an affine regression. Its variance is the mean over the prior deviations, weighted by their
-// posterior probabilities. squares is the sum of its squared errors; leverage is the variance of its level, relative to that
-// of the errors.
+// addRegression appends a line or an affine regression. Its variance is the mean of the variances for the prior deviations, weighted
+// by their posterior probabilities. squares is the sum of its squared errors; leverage is the variance of its level, relative to
+// that of the errors.
 func (m *Mixture) addRegression(level, squares, freedom, leverage float64, prior *Prior, factors *BayesFactors, logWeight float64) {
 	variance := func(ratio float64) float64 {
 		deviation := ratio * prior.Deviation

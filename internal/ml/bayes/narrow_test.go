@@ -25,8 +25,8 @@ func learnLinear(seed uint64, n int, base, noise float64) *Average {
 	return a
 }
 
-// allowance returns the amount with a risk of 1 %, in multiples of the peak that the row with the given share of the median
-// input needs without noise.
+// allowance returns the amount with a risk of 1 % for a row with the input x, divided by the peak of this row without noise. The
+// median of the inputs is 1.
 func allowance(a *Average, base, x float64) float64 {
 	var mix Mixture
 	a.Predict([]float64{math.Log1p(1e9 * x)}, nil, 0, &prior, &mix)
@@ -48,7 +48,7 @@ func TestMarginsOfExactRelationsAreNarrow(t *testing.T) {
 	}
 }
 
-// An average stored before Narrow existed starts with equal probabilities of the rows by all prior deviations.
+// An average that was stored before the field Narrow existed starts with the Bayes factor 1 for each narrow deviation.
 func TestAnAverageWithoutBayesFactorsLearnsThem(t *testing.T) {
 	a := learnLinear(1, 12, 0.5, 0.02)
 	a.Narrow = nil

@@ -2,8 +2,8 @@ package bayes
 
 import "slices"
 
-// Overlap counts the runs that started before earlier runs ended. The prediction for such a run did not know the peaks of these
-// earlier runs, so a trend must be extrapolated over them.
+// Overlap counts, for each of the newest runs, the runs that were learned before it and had not ended when it started. The
+// prediction at the start of a run does not know the peaks of these runs, so a trend must be extrapolated over them.
 type Overlap struct {
 	_    struct{} `cbor:",toarray"`
 	Ends []int64  // ends of the newest maxOverlap runs, in Unix seconds
@@ -12,7 +12,7 @@ type Overlap struct {
 
 const (
 	maxOverlap  = 16
-	overlapRuns = 10 // as many runs as count for a trend
+	overlapRuns = 10 // about the number of runs that count for a trend, see trendDiscount
 )
 
 // learn adds the newest run. start and end are in Unix seconds; start 0: unknown.
@@ -27,8 +27,8 @@ func (o *Overlap) learn(start, end int64) {
 	o.Runs = append(slices.Clone(o.Runs[max(0, len(o.Runs)+1-overlapRuns):]), n)
 }
 
-// largest returns the largest overlap of the newest runs. Runs that start together have different overlaps, and a grant for the
-// last of them is safe for the others.
+// largest returns the largest number in Runs. Runs that start together have different overlaps, and a grant for the one with the
+// largest overlap is large enough for the others.
 func (o *Overlap) largest() int {
 	if len(o.Runs) == 0 {
 		return 0

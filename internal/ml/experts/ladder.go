@@ -18,8 +18,8 @@ import "math"
 // of a larger run is far above all known peaks, but such peaks are rare.
 //
 // The ceiling may be four times the static request. So while no run of the task has exceeded the request, the last lift but one
-// goes to the request or to an amount near the measured peaks. Amounts between these two are guesses, but the person who chose
-// the request may know rare large peaks. The bound does not apply to the request.
+// goes to the request or to at most knownPeakMargin · the largest measured peak. Amounts between these two are guesses, but the
+// person who chose the request may know rare large peaks. The bound of the paragraph above does not apply to the request.
 const (
 	gridSteps       = 24  // number of amounts of a grid
 	priorLawWeight  = 0.3 // weight of the power law P(peak > a | peak > f) = (f / a)³ without evidence; see PowerLaw and lawWeight
@@ -39,7 +39,7 @@ type grid struct {
 	next         [maxLifts + 1][gridSteps]uint8   // index of the best next amount after a kill at an amount, or toRequest
 
 	request           float64 // the static request; 0: it is no rung
-	measured          float64 // slightly above all measured peaks
+	measured          float64 // knownPeakMargin · the largest measured peak
 	aboveRequest      float64 // P(request < peak ≤ ceiling) by the margins
 	dagRisk, killRisk float64 // see exceedRequest
 }
@@ -170,8 +170,9 @@ func (g *grid) costViaRequest(i int) float64 {
 }
 
 // exceedRequest returns P(peak > request | peak > amount i). Far above the known peaks, the margins say little. There the share
-// of the DAG's runs that exceed their requests (dagRisk) bounds the probability. This share is one of all runs, so it is divided
-// by P(peak > amount i), which the kill shows to be at least killRisk: the share of one run among those of the task.
+// of the DAG's runs that exceed their requests (dagRisk) is an upper bound. It is a share of all runs, not of those above amount i,
+// so it is divided by P(peak > amount i). This probability is at least killRisk, the share of one run among those of the task,
+// because the killed run was above amount i.
 func (g *grid) exceedRequest(i int) float64 {
 	above := g.risk[i]
 	model := min(1, g.dagRisk/max(above, g.killRisk))

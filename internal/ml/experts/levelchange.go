@@ -27,7 +27,7 @@ func (x *Experts) Jump(p *Point, log float64) (residual, deviation float64, isJu
 
 func spreadOf(sorted *ascending) float64 {
 	n := sorted.len()
-	return max(minJumpDeviation, interquartileDeviation(sorted.at(n/4), sorted.at(n*3/4)))
+	return max(minJumpDeviation, InterquartileDeviation(sorted.at(n/4), sorted.at(n*3/4)))
 }
 
 func jumpBound(sorted *ascending, deviation float64) float64 {
@@ -35,8 +35,8 @@ func jumpBound(sorted *ascending, deviation float64) float64 {
 }
 
 // ShiftLevel adds a number, which depends on the log peak, to the log peak and the predictions of each learned row, after the
-// task has reached a new level. The log residuals do not change. The result is the mean of these numbers or,
-// if no row is stored yet, the number for the largest peak.
+// task has reached a new level. The log residuals do not change. The result is the mean of these numbers or, if no row is stored
+// yet, the number for the largest peak.
 func (x *Experts) ShiftLevel(shift func(log float64) float64) (mean float64) {
 	n := 0.0
 	for _, rows := range [...][]Entry{x.Rows, x.LowOutliers} {

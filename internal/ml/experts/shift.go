@@ -111,7 +111,7 @@ func (x *Experts) detectShift(residual float64, at int64) int {
 	if n < minShiftResiduals || x.ignoresShifts {
 		return 0
 	}
-	median, deviation := sorted.at(n/2), interquartileDeviation(sorted.at(n/4), sorted.at(n*3/4))
+	median, deviation := sorted.at(n/2), InterquartileDeviation(sorted.at(n/4), sorted.at(n*3/4))
 	if x.Shift.DownRows >= minDownRows {
 		median, deviation = x.residualsBefore(x.Shift.DownRows, median, deviation)
 	}
@@ -134,8 +134,8 @@ func (x *Experts) detectShift(residual float64, at int64) int {
 	return rows
 }
 
-// interquartileDeviation returns the standard deviation of a normal distribution with these quartiles.
-func interquartileDeviation(low, high float64) float64 { return (high - low) / 1.349 }
+// InterquartileDeviation returns the standard deviation of a normal distribution with these quartiles.
+func InterquartileDeviation(low, high float64) float64 { return (high - low) / 1.349 }
 
 // residualsBefore returns the median and the deviation of the stored residuals without those of the newest rows; the
 // argument `newest` is the number of these rows. The newest rows have a lower level, and the median would soon be at this
@@ -150,7 +150,7 @@ func (x *Experts) residualsBefore(newest int, median, deviation float64) (float6
 		before[i] = x.Rows[(x.At+i)%len(x.Rows)].residual()
 	}
 	slices.Sort(before)
-	return before[n/2], interquartileDeviation(before[n/4], before[n*3/4])
+	return before[n/2], InterquartileDeviation(before[n/4], before[n*3/4])
 }
 
 // discardBefore removes the rows before a change from the residual store: all except the newest ones, whose number is the

@@ -17,7 +17,7 @@ func (s sums) minus(o sums) sums { return sums{s.g - o.g, s.h - o.h, s.n - o.n} 
 // innermost loop.
 type histogram []sums
 
-// bufferLength returns the length of a histogram with all columns.
+// bufferLength returns the length of a histogram with all columns, including the 256 additional bins.
 func bufferLength(columns []column) int {
 	length := 256
 	for j := range columns {
@@ -105,8 +105,9 @@ func fillCounts4(columns *[4]binColumn, rows []int32, gradients []float64) {
 	}
 }
 
-// binaryTerms returns a row's gradient for one of the codes 0 and 1, and 0 for the other, without a branch: the term of
-// code c for code 0 is at c+1, and that for code 1 at c. Element 1 is the gradient, all others are 0.
+// binaryTerms gives the terms of a row in the sums of the codes 0 and 1 without a branch. Element 1 is the gradient of the row, all
+// others are 0. So for a row with code c, element c+1 is the term for code 0, and element c that for code 1. The length makes
+// bounds checks unnecessary.
 type binaryTerms [257]float64
 
 // fillBinary2 does the same as fillCounts4 for two columns whose codes are 0 and 1. It takes half the time, because the sums

@@ -99,7 +99,7 @@ func (f *nodeFinder) scan(column int, bins []sums, left sums) {
 	}
 }
 
-// scanCounts is scan if every h is 1: the bins lack the sums of h, because they are the numbers of rows.
+// scanCounts does the same as scan if every h is 1. Then Σ h is the number of rows, and the bins do not contain it.
 func (f *nodeFinder) scanCounts(column int, bins []sums, left sums) {
 	totalG, totalH, lambda := f.total.g, f.total.h, f.lambda
 	bar := max(f.best.gain, f.minGain) + f.parent

@@ -132,8 +132,8 @@ func (m *moments) setMeans(t *table.Table) {
 	}
 }
 
-// blockRows is the number of rows whose products are summed at a time. A block fits into the first-level cache; a table does
-// not.
+// blockRows is the number of rows whose products are summed at a time. A block fits into the first-level cache of the CPU; a
+// table does not.
 const blockRows = 32
 
 // setProducts sums the products of the deviations from the means, in the order of the rows.
@@ -155,7 +155,7 @@ func (m *moments) setProducts(t *table.Table) {
 	m.co.copy(*sum)
 }
 
-// centre replaces the cells of a row by their deviations from the means, times a factor. That of a missing value is 0.
+// centre replaces the cells of a row by their deviations from the means, times a factor. The deviation of a missing value is 0.
 func (m *moments) centre(cells []float64, factor float64) {
 	for j, v := range cells {
 		if finite(v) {
