@@ -112,9 +112,14 @@ func (m *Mixture) Deviation() float64 { return m.deviation(m.MeanLevel()) }
 
 func (m *Mixture) logDensity(i int, y float64) float64 { return m.logDensityOf(i, y, m.Scale[i]) }
 
-// logDensityOf returns the log density of component i at y if it had this scale.
+// logDensityOf returns the log density of component i at y if it had this scale. For a line or an affine regression it is that of the
+// usual tails (narrow.go).
 func (m *Mixture) logDensityOf(i int, y, scale float64) float64 {
-	return logDensity(y-m.Level[i], scale, m.Freedom[i])
+	freedom := m.Freedom[i]
+	if v := &m.variances[i]; v.wide > 0 {
+		freedom = v.freedom
+	}
+	return logDensity(y-m.Level[i], scale, freedom)
 }
 
 // logDensity returns the log density of Student's t with f degrees of freedom at the distance `off` from its location.

@@ -5,12 +5,21 @@ import "math"
 // Prior.Deviation is typical of similar tasks, but the errors of an exact relation are much smaller. With Prior.Deviation
 // alone, the margin above a line would stay wide for dozens of rows. So the prior of a line or of an affine regression is a
 // mixture of inverse gamma distributions of the variance: one for Prior.Deviation and one for each narrow deviation.
+//
+// A relation that was exact in all rows so far may have rare exceptions, or may change. So a large error soon gives Prior.Deviation
+// its weight again (factorMemory), and the tails of predictions stay as heavy as those of the prior: their degrees of freedom are
+// Prior.Rows. The evidence is that of the usual tails. With heavy tails, a line would be more probable than a constant only
+// because the peaks have outliers.
 
 // narrowRatios are the narrow prior deviations, relative to Prior.Deviation.
 var narrowRatios = [...]float64{0.3, 0.1, 0.03}
 
 // narrowShare is the prior probability of all narrow deviations together.
 const narrowShare = 0.2
+
+// factorMemory is the factor by which each row multiplies the log Bayes factors of the rows before (a forgetting factor, Raftery et al.
+// 2010). So about the newest five rows count.
+const factorMemory = 0.8
 
 // BayesFactors holds the log Bayes factor of each narrow prior deviation, relative to Prior.Deviation.
 type BayesFactors [len(narrowRatios)]float64
@@ -31,32 +40,33 @@ func (a *Average) narrow(i int) Narrow {
 // variances holds the predictive variance of a component for each prior deviation. wide is that for Prior.Deviation; it is 0 if the
 // component has no narrow deviations.
 type variances struct {
-	wide   float64
-	narrow [len(narrowRatios)]float64
+	wide    float64
+	narrow  [len(narrowRatios)]float64
+	freedom float64 // their degrees of freedom, for the evidence
 }
 
 // addRegression appends a line or an affine regression. Its variance is the mean of the variances for the prior deviations, weighted
-// by their posterior probabilities. squares is the sum of its squared errors; leverage is the variance of its level, relative to
-// that of the errors.
+// by their posterior probabilities. squares is the sum of its squared errors, and freedom the degrees of freedom of the variance.
+// leverage is the variance of its level, relative to that of the errors.
 func (m *Mixture) addRegression(level, squares, freedom, leverage float64, prior *Prior, factors *BayesFactors, logWeight float64) {
 	variance := func(ratio float64) float64 {
 		deviation := ratio * prior.Deviation
 		return (prior.Rows*deviation*deviation + squares) / freedom * (1 + leverage)
 	}
-	v := variances{wide: variance(1)}
+	v := variances{wide: variance(1), freedom: freedom}
 	top := 0.0
 	for _, f := range factors {
 		top = max(top, f)
 	}
-	total := (1 - narrowShare) * math.Exp(-top)
-	sum := total * v.wide
+	wide := (1 - narrowShare) * math.Exp(-top)
+	total, sum := wide, wide*v.wide
 	for k, ratio := range narrowRatios {
 		weight := narrowShare / float64(len(narrowRatios)) * math.Exp(factors[k]-top)
 		v.narrow[k] = variance(ratio)
 		total += weight
 		sum += weight * v.narrow[k]
 	}
-	m.add(level, math.Sqrt(sum/total), freedom, logWeight)
+	m.add(level, math.Sqrt(sum/total), prior.Rows, logWeight)
 	m.variances[m.N-1] = v
 }
 
@@ -68,6 +78,6 @@ func (m *Mixture) updateFactors(i int, y float64, factors *BayesFactors) {
 	}
 	wide := m.logDensityOf(i, y, math.Sqrt(v.wide))
 	for k := range factors {
-		factors[k] += m.logDensityOf(i, y, math.Sqrt(v.narrow[k])) - wide
+		factors[k] = factorMemory*factors[k] + m.logDensityOf(i, y, math.Sqrt(v.narrow[k])) - wide
 	}
 }
