@@ -29,7 +29,7 @@ func interaction(rng *rand.Rand) (sizing.Features, float64) {
 }
 
 func searchableTask(t *testing.T, draw generator, n int) *task {
-	k, rng := newTask(t), newRand(6)
+	k, rng := newTask(t), newRand(8)
 	for range n {
 		f, gibs := draw(rng)
 		k.row(f, measuredRun(gibs))
