@@ -345,7 +345,7 @@ func TestCorrectionAfterManyInstancesWithACommonError(t *testing.T) {
 	}
 	slices.Sort(medians)
 	t.Logf("median grant, in multiples of the peak, by seed: %.2f", medians)
-	assert.Less(t, medians[len(medians)-1], 7.0)
+	assert.Less(t, medians[len(medians)-1], 7.5)
 	assert.Less(t, medians[len(medians)/2], 2.2, "a fit must not count a thousand instances with a common error as a thousand runs")
 }
 
