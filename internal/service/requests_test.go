@@ -30,7 +30,7 @@ func TestALiftUsesTheRequestOfItsTryOnEachReplica(t *testing.T) {
 		{requested: 3 * gib, maxMemory: 4 * gib, reported: true},
 		{maxMemory: 2 * gib, reported: true},
 		{requested: gib, reported: true},
-		{requested: 3 * gib, maxMemory: 4 * gib, byLift: true},
+		{requested: 3 * gib, maxMemory: 8 * gib, byLift: true},
 	} {
 		name := fmt.Sprint("case ", i)
 		first := ask("load", fmt.Sprint("r-", i))
