@@ -50,8 +50,8 @@ func main() {
 }
 
 // runInterruptible runs a command and returns the exit code. After a signal it waits up to 0.7 s for a command without its
-// own shutdown, and longer only for a migration. Then the process exits, even during a computation. Nothing is lost,
-// because all acknowledged reports are stored.
+// own shutdown, and longer only for a migration. Then the process exits, even during a computation. No report is
+// lost, because all acknowledged reports are stored; the result of the computation is lost.
 func runInterruptible(ctx context.Context, con cli.Console, args []string) int {
 	if stopsByItself(args) {
 		return run(ctx, con, args)

@@ -30,7 +30,7 @@ func RunTimes(w io.Writer, format string, answers []api.RunTime) error {
 		return JSON(w, map[string]any{"tasks": answers})
 	}
 	if len(answers) == 0 && format == "table" {
-		_, err := fmt.Fprintln(w, "no task has run times yet; report duration_seconds to POST /observe")
+		_, err := fmt.Fprintln(w, "no task has enough run times yet; report at least two successes of a task with duration_seconds and memory_max_bytes or memory_sampled_bytes to POST /observe")
 		return err
 	}
 	table := Table{Header: []string{"namespace", "dag_id", "task_id", "problem", "shape", "runs", "median_s", "p95_s", "p99_s", "suggested_timeout_s", "timeout_s"}, TextColumns: 5}
@@ -67,7 +67,7 @@ func RunTime(w io.Writer, r *api.RunTime) error {
 	line("run time", "median %s, 95 %% below %s, 99 %% below %s", seconds(r.MedianSeconds), seconds(r.P95Seconds), seconds(r.P99Seconds))
 	line("timeout", "%s, which a healthy run exceeds with probability %g", seconds(r.ExecutionTimeout.Seconds), r.ExecutionTimeout.Risk)
 	if c := r.ExecutionTimeout.CurrentSeconds; c != nil && r.TimeoutProbability != nil {
-		line("in use", "%s, which a run exceeds with probability %.2g", seconds(*c), *r.TimeoutProbability)
+		line("in use", "%s, which a healthy run exceeds with probability %.2g", seconds(*c), *r.TimeoutProbability)
 	}
 	if left := r.Remaining; left != nil {
 		line("remaining", "median %s, 95 %% below %s", seconds(left.MedianSeconds), seconds(left.P95Seconds))

@@ -3,8 +3,8 @@ package sizing
 import "time"
 
 // Receipt is the stored record of one answer. A new field of the answer belongs in
-// Allocation; a field that is only stored belongs here. Package postgres must encode both: body.go as
-// JSON, compact.go and compactread.go in the compact form.
+// Allocation; a field that is only stored belongs here. Package postgres must store fields of both kinds: body.go encodes them
+// as JSON; compact.go encodes and compactread.go decodes the compact form.
 type Receipt struct {
 	Ask        Ask
 	Allocation Allocation

@@ -7,10 +7,11 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Run times and CPU use are predicted by ridge regressions, which know of a date only the weekend and the season. cycleEffects
-// are what the position of a date in cycles of the calendar adds, such as the effect of each weekday: random intercepts of the
-// errors of a ridge regression (Laird and Ware 1982), by position, in log units. A cycle gets effects only if earlier periods
-// predict later ones better with them. The peak needs none, because its trees know these positions.
+// Run times and CPU use are predicted by ridge regressions, which know of a date only the weekend, the season and the peak days
+// (peakDays). cycleEffects are what the position of a date in cycles of the calendar adds, such as the effect of each weekday:
+// random intercepts of the errors of a ridge regression (Laird and Ware 1982), by position, in log units. A cycle gets effects
+// only if earlier periods (such as days or hours, see calendarCycle) predict later ones better with them. The peak needs none,
+// because its trees know these positions.
 type cycleEffects []cycleEffect
 
 type cycleEffect struct {
@@ -22,7 +23,7 @@ type cycleEffect struct {
 
 const (
 	maxCycles       = 3    // largest number of cycles of one prediction; further ones would mostly be noise
-	minCycleSpread  = 0.02 // smallest difference of the errors of two positions, in log units; a smaller one changes no answer noticeably
+	minCycleSpread  = 0.02 // smallest difference between the largest and the smallest mean error of a position, in log units; a smaller one changes no answer noticeably
 	minCyclePeriods = 0.01 // lower bound of the shrinkage of an effect towards zero, as a number of periods
 	cyclePenalty    = 2.0  // penalty of the effects of a cycle, in units of the logarithm of the number of periods: that of two parameters
 	cycleMemory     = 8    // periods of a position after which the oldest lose weight in its effect; with fewer, effects follow changes sooner
@@ -51,15 +52,15 @@ func (m *models) fitCycles(rows []row) {
 type cycleErrors struct {
 	rows   [][]sizing.Value
 	errors []float64
-	dated  []datedRows // of each column of dates in local time and, if its offsets vary, in UTC
+	dated  []datedRows // for each column of dates: its rows by local time and, if its offsets vary, also by UTC
 }
 
 func (e *cycleErrors) add(cells []sizing.Value, err float64) {
 	e.rows, e.errors = append(e.rows, cells), append(e.errors, err)
 }
 
-// fit is a forward selection: each step chooses the cycle that makes the errors smallest, and subtracts its effects from the
-// errors.
+// fit is a forward selection: each step chooses the cycle with the largest gain (see effectOf), and subtracts its effects from
+// the errors.
 func (e *cycleErrors) fit(columns []column) (chosen cycleEffects) {
 	for j := range columns {
 		if columns[j].Kind == sizing.Date {
@@ -183,7 +184,8 @@ func (m *Model) learnCycles(fitted *models, rows []row) {
 	}
 }
 
-// relearnMixture replaces the errors with which the run time weights the point prediction and the mean of the runs.
+// relearnMixture replaces the mixture of the run time: the mean of the runs, and the errors by which the mixture weights this
+// mean and the point prediction.
 func (m *Model) relearnMixture(fitted *models, rows []row) {
 	var mixture meanMixture
 	var x, tree []float64

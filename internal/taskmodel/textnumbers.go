@@ -20,7 +20,8 @@ const (
 
 // textNumbers describes a category whose texts differ only in numbers, such as "1920x1080" or
 // "s3://bucket/rows=1253/part.parquet", and seldom recur. Then the levels (the values of the category) say little, and the
-// numbers get columns. The zero value describes any other category.
+// numbers get columns. It also describes one part of the texts of a category (see textParts); for a part, it suffices that at
+// least the share minFormShare of the values differs only in numbers. The zero value describes any other category or part.
 type textNumbers struct {
 	Between []string  // the text before, between and after the numbers
 	Means   []float64 // mean of each number and of its logarithm, in turn; the line gets the means for a text of another form

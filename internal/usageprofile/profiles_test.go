@@ -40,7 +40,7 @@ func (s *stream) run(task string, k kind) usageprofile.Run {
 	row.Requested.Memory = sizing.Bytes(float64(row.MemoryMax) / around(k.ofRequest))
 	run, ok := usageprofile.RunOf(&row)
 	if !ok {
-		panic("a success with a peak is a run")
+		panic("RunOf rejected a success with a peak")
 	}
 	return run
 }

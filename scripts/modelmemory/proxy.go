@@ -33,7 +33,7 @@ type proxy struct {
 	dir    string
 	cmd    *exec.Cmd
 	ended  chan struct{} // closed after the process has ended
-	result error         // of the process, after ended
+	result error         // the result of cmd.Wait; set before `ended` is closed
 }
 
 // startProxy starts nginx from PATH and waits until it accepts connections.

@@ -26,8 +26,8 @@ type Cluster struct {
 	MaxReachability float64 // distance at which the cluster splits off from its parent; edges with at most this mutual reachability connect all its points
 }
 
-// Cluster selects the clusters with the largest total excess of mass (see stability). The root of the tree
-// is never a cluster. The error is ErrPoints if cfg.MinSize is below 2.
+// Cluster selects the clusters with the largest total excess of mass (see stability). It never selects the root of the tree,
+// cluster 0. The error is ErrPoints if cfg.MinSize is below 2.
 func (t *Tree) Cluster(cfg Config) (*Clustering, error) {
 	if cfg.MinSize < 2 {
 		return nil, fmt.Errorf("%w: the smallest size of a cluster is %d, but must be 2 or more", ErrPoints, cfg.MinSize)

@@ -100,7 +100,7 @@ func (c *Cache) decode(ctx context.Context, key sizing.TaskKey, e *encodedModel)
 		defer func() { <-c.decodeSlots }()
 		err := c.Refresh(ctx, key)
 		if err != nil {
-			c.log.Warn("failed to load a model; predictions return the static request, or an amount from the outline of an evicted model", "task", key.String(), "err", err)
+			c.log.Warn("failed to load a model; until it is loaded, predictions return the static request or, after an eviction, an amount from the outline; without either they fail as unavailable", "task", key.String(), "err", err)
 		}
 		return err
 	})
@@ -142,11 +142,11 @@ func (c *Cache) Preload(ctx context.Context) {
 	}
 }
 
-// preloadOrder returns the tasks that were predicted last, newest first, and then all other tasks by name.
+// preloadOrder returns the tasks that were predicted last, newest first, and then all other tasks in the order of their keys.
 func (c *Cache) preloadOrder(ctx context.Context) []sizing.TaskKey {
 	recent, err := c.store.RecentTasks(ctx, maxRecent)
 	if err != nil && ctx.Err() == nil {
-		c.log.Warn("failed to list the tasks that were predicted last; models are loaded in the order of their names", "err", err)
+		c.log.Warn("failed to list the tasks that were predicted last; models are loaded in the order of the task keys", "err", err)
 	}
 	rank := make(map[sizing.TaskKey]int, len(recent))
 	for i, key := range recent {

@@ -18,7 +18,9 @@ const maxFeatures = 100
 // Features returns the features that the Airflow provider would have sent for a run: the
 // declared params, overridden by the run's conf, and other entries of conf whose names
 // match an allowed pattern. Names, kinds and limits must be the same as in features.py of the provider,
-// because later predictions send the same features.
+// because later predictions send the same features. They differ in rare cases: features.py omits a name with a control
+// character, and Features keeps it; features.py replaces NUL in a text by U+FFFD, and Features keeps NUL; features.py omits an
+// integer whose magnitude is 1e300 or more, and Features makes it a category (see sizing.ParseNumber).
 func Features(declared, conf map[string]any, allowed Patterns) sizing.Features {
 	found := maps.Clone(declared)
 	if found == nil {
