@@ -158,7 +158,7 @@ func (m *Model) decideCandidate(r *row, t *TrainingRow, residual, deviation floa
 	} else if l.addRow(c.logPeak(), c.Log, deviation, false) {
 		m.revokeLevel()
 	}
-	m.learnCandidate(c)
+	m.learnHeldBack(&c.Row)
 	m.predictAgain(r, t, p, b)
 	return isConfirmed
 }
@@ -241,14 +241,24 @@ func (m *Model) acceptLevel(c *levelCandidate, log, residual, deviation float64)
 	} else {
 		l.Form, change = nil, l.newestMap().inverse()
 	}
+	l.add(levelChange{Seq: c.Row.Seq, Rows: 2})
+	l.setNewest(change, c.Log)
+	m.moveLearned(change)
+	m.Understatement.forgetBefore(2) // if peaks were understated, the change may come from a corrected measurement
+}
+
+// add adds a change. If there are too many, it merges the oldest ones.
+func (l *levels) add(c levelChange) {
 	if len(l.Changes) == maxLevelChanges {
 		l.mergeOldest()
 	}
-	l.Changes = append(l.Changes, levelChange{Seq: c.Row.Seq, Rows: 2})
-	l.setNewest(change, c.Log)
+	l.Changes = append(l.Changes, c)
+}
+
+// moveLearned moves all that was learned, and the peaks of all early rows, to another level.
+func (m *Model) moveLearned(change affine) {
 	m.shiftLearned(change)
 	m.moveEarlyRows(change, 0)
-	m.Understatement.forgetBefore(2) // if peaks were understated, the change may come from a corrected measurement
 }
 
 // mergeOldest merges the two oldest changes into one, from the level before both to the level after both.
@@ -271,7 +281,7 @@ func (m *Model) learnUndecided() (isLearned bool) {
 	if c == nil || c.IsLearned {
 		return false
 	}
-	m.learnCandidate(c)
+	m.learnHeldBack(&c.Row)
 	return true
 }
 
@@ -299,10 +309,8 @@ func (l *levels) forgetBefore(seq int64) {
 	}
 }
 
-func (m *Model) learnCandidate(c *levelCandidate) { m.learnHeld(&c.Row) }
-
-// learnHeld learns a row that holdsBack has held back.
-func (m *Model) learnHeld(t *TrainingRow) {
+// learnHeldBack learns a row that holdsBack has held back.
+func (m *Model) learnHeldBack(t *TrainingRow) {
 	b := bufferPool.Get().(*buffers)
 	defer bufferPool.Put(b)
 	r := m.rowOf(t)

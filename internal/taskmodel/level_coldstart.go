@@ -9,11 +9,7 @@ import (
 // decides whether a row may be the first one at a new level (level_change.go). Only tasks with features need this: without features,
 // the modes of the rule contain both levels; with features, no structure of the rule is a line at two levels.
 
-const (
-	minJumpRows       = 5   // least number of learned rows: with fewer, the rule does not know the effects of the inputs
-	minColdStartJump  = 0.2 // smallest jump in the cold start, in log units, as in experts.Jump
-	coldStartJumpSize = 4   // smallest jump in the cold start, in standard deviations of the prediction, as in experts.Jump
-)
+const minJumpRows = 5 // least number of learned rows: with fewer, the rule does not know the effects of the inputs
 
 // canFindJump reports whether enough rows are learned to find an upward jump of the level: more than those of the last early fit or,
 // with features, minJumpRows.
@@ -29,7 +25,7 @@ func (m *Model) jump(p *experts.Point, log float64, b *buffers) (residual, devia
 		return m.Experts.Jump(p, log)
 	}
 	residual, deviation = log-(p.ColdStart.MeanLevel()-b.runShift), p.ColdStart.Deviation()
-	return residual, deviation, residual > max(minColdStartJump, coldStartJumpSize*deviation)
+	return residual, deviation, residual > max(experts.MinJump, experts.JumpDeviations*deviation)
 }
 
 // hasUnseenCategory reports whether a row has a category value that no learned row had. In the cold start this value may explain

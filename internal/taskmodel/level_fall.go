@@ -23,11 +23,8 @@ const (
 	fallRows         = 5                   // number of runs that show a fall
 	fallSeconds      = 4 * secondsPerDay   // time from the first to the last of these runs: longer than a weekend
 	minFall          = 0.4                 // smallest fall, as a log factor: by a third; smaller ones waste little, and peaks that follow their limits fall by less
-	minFallRatio     = 1.5                 // smallest ratio of the fall to the lowest earlier residual, as for a jump (experts.Jump)
-	fallDeviations   = 4                   // smallest fall in standard deviations of the earlier residuals, as for a jump
 	minFallResiduals = 7                   // least number of earlier residuals
 	maxFallResiduals = 128                 // largest number of earlier residuals, the newest ones
-	minFallDeviation = 0.02                // least standard deviation, in log units
 	minFallGap       = secondsPerDay / 2.0 // least time between two successive runs of a fall; with shorter gaps, the peaks may be low at some hours of each day
 )
 
@@ -70,7 +67,7 @@ func (m *Model) continuesFall(r *row, t *TrainingRow, residual float64, p *exper
 		return false // a return to the level before a rise needs only two rows
 	}
 	lowest, deviation, ok := m.lowestResidual()
-	if !ok || residual > -max(fallDeviations*deviation, -minFallRatio*lowest) || m.mayExplainJump(t, r.Cells, p, b) {
+	if !ok || residual > -max(experts.JumpDeviations*deviation, -experts.JumpRatio*lowest) || m.mayExplainJump(t, r.Cells, p, b) {
 		return false
 	}
 	n := len(l.Fall)
@@ -92,7 +89,7 @@ func (m *Model) lowestResidual() (lowest, deviation float64, ok bool) {
 	}
 	slices.Sort(residuals)
 	deviation = experts.InterquartileDeviation(residuals[n/4], residuals[n*3/4])
-	return min(0, residuals[0]), max(minFallDeviation, deviation), true
+	return min(0, residuals[0]), max(experts.MinJumpDeviation, deviation), true
 }
 
 // isSettled reports whether the newest change has at least levelRows rows, so that its first rows cannot revoke it any more.
@@ -112,13 +109,9 @@ func (l *levels) meanFall() float64 {
 func (m *Model) acceptFall() {
 	l := &m.Levels
 	change := affine{Log: l.meanFall()}
-	if len(l.Changes) == maxLevelChanges {
-		l.mergeOldest()
-	}
-	l.Fallen = l.Fall[0].Row.Seq
-	l.Changes, l.Form = append(l.Changes, levelChange{Seq: l.Fallen, Log: change.Log, Rows: fallRows}), nil
-	m.shiftLearned(change)
-	m.moveEarlyRows(change, 0)
+	l.Fallen, l.Form = l.Fall[0].Row.Seq, nil
+	l.add(levelChange{Seq: l.Fallen, Log: change.Log, Rows: fallRows})
+	m.moveLearned(change)
 	m.Understatement.forgetBefore(fallRows)
 }
 
@@ -128,7 +121,7 @@ func (m *Model) learnFall() (isLearned bool) {
 	rows := m.Levels.Fall
 	m.Levels.Fall = nil
 	for i := range rows {
-		m.learnHeld(&rows[i].Row)
+		m.learnHeldBack(&rows[i].Row)
 	}
 	return len(rows) > 0
 }
@@ -148,13 +141,9 @@ func (l *levels) isNewestFall() bool {
 func (m *Model) revokeFall(c *levelCandidate) {
 	l := &m.Levels
 	before := l.newestMap().inverse()
-	if len(l.Changes) == maxLevelChanges {
-		l.mergeOldest()
-	}
-	l.Changes, l.Form = append(l.Changes, levelChange{Seq: c.Row.Seq, Log: before.Log, Rows: 2}), nil
-	l.HasTemporaryFall = true
-	m.shiftLearned(before)
-	m.moveEarlyRows(before, 0)
+	l.add(levelChange{Seq: c.Row.Seq, Log: before.Log, Rows: 2})
+	l.Form, l.HasTemporaryFall = nil, true
+	m.moveLearned(before)
 }
 
 // hasRevokedFall reports whether the newest two changes are a fall and its end. Then two low rows are no return to the lower level.

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/loadaware/loadaware/internal/ml/bayes"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
@@ -30,7 +29,7 @@ func (d *textDates) count() int { return max(0, d.Count-1) }
 
 // readTextDates sets c.Dates for field j if its texts seldom recur.
 func (c *column) readTextDates(j int, rows [][]sizing.Value) {
-	if rowsPerText*len(c.Levels) <= len(rows) {
+	if !c.seldomRecurs(j, rows) {
 		return
 	}
 	c.Dates = findTextDates(j, rows)
@@ -86,18 +85,13 @@ func findTextDates(j int, rows [][]sizing.Value) textDates {
 	if d.Count == 0 || known < minTextNumberRows || !slices.ContainsFunc(all, func(lengths []float64) bool { return !slices.Equal(lengths, all[0]) }) {
 		return textDates{}
 	}
-	for k := range d.count() {
-		values := make([]float64, len(all))
-		for i := range all {
-			values[i] = all[i][k]
+	values := make([][]float64, d.count())
+	for _, lengths := range all {
+		for k, x := range lengths {
+			values[k] = append(values[k], x)
 		}
-		d.Units = append(d.Units, unitOf(slices.Clone(values)))
-		mean, meanLog := 0.0, 0.0
-		for _, x := range values {
-			mean, meanLog = mean+x/float64(len(all)), meanLog+bayes.SignedLog(x, d.Units[k])/float64(len(all))
-		}
-		d.Means = append(d.Means, mean, meanLog)
 	}
+	d.Units, d.Means = describeNumbers(values)
 	return d
 }
 
@@ -137,14 +131,10 @@ func (d *textDates) encode(v sizing.Value, line, tree []float64) ([]float64, []f
 	}
 	var buffer [maxTextDates]float64
 	lengths, ok := d.read(v.Text, buffer[:0])
-	for k := range d.count() {
-		if !ok {
-			line, tree = append(line, d.Means[2*k], d.Means[2*k+1]), append(tree, math.NaN())
-			continue
-		}
-		line, tree = append(line, lengths[k], bayes.SignedLog(lengths[k], d.Units[k])), append(tree, lengths[k])
+	if !ok {
+		lengths = nil
 	}
-	return line, tree
+	return appendNumbers(lengths, d.Units, d.Means, line, tree)
 }
 
 func (d *textDates) isValid() bool {

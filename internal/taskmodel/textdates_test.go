@@ -1,6 +1,7 @@
 package taskmodel
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -48,4 +49,19 @@ func TestDatesHaveColumnsOnlyIfTheirPeriodsVary(t *testing.T) {
 	assert.Zero(t, findTextDates(0, single).Count)
 	assert.Equal(t, 2, findTextDates(0, varying).Count)
 	assert.Zero(t, findTextDates(0, varying[:minTextNumberRows-1]).Count, "too few rows")
+}
+
+// Rows without a text say nothing about whether the texts recur.
+func TestPeriodsAreFoundIfManyTextsAreMissing(t *testing.T) {
+	schema := &sizing.Schema{Fields: []sizing.Field{{Name: "window", Kind: sizing.Category}}}
+	var rows [][]sizing.Value
+	for i := range 60 {
+		cells := []sizing.Value{{}}
+		if i%4 == 0 {
+			cells[0] = sizing.Value{Kind: sizing.Category, Text: fmt.Sprintf("2025-01-%02d/2025-02-%02d", 1+i/4, 1+i/2%28)}
+		}
+		rows = append(rows, cells)
+	}
+	c := &newEncoder(schema, rows, make([]float64, len(rows))).Columns[0]
+	assert.Equal(t, 2, c.Dates.Count)
 }

@@ -34,13 +34,18 @@ func (n *textNumbers) count() int { return max(0, len(n.Between)-1) }
 // readTextNumbers sets c.Numbers for field j if at least minTextNumberRows rows have a text, all texts have the same form, and they
 // seldom recur.
 func (c *column) readTextNumbers(j int, rows [][]sizing.Value) {
+	if c.seldomRecurs(j, rows) {
+		c.Numbers = findTextNumbers(j, rows, 1)
+	}
+}
+
+// seldomRecurs reports whether the texts of field j seldom recur.
+func (c *column) seldomRecurs(j int, rows [][]sizing.Value) bool {
 	known := 0
 	for _, cells := range rows {
 		known += boolToInt(cells[j].Kind != sizing.Missing)
 	}
-	if rowsPerText*len(c.Levels) > known {
-		c.Numbers = findTextNumbers(j, rows, 1)
-	}
+	return rowsPerText*len(c.Levels) > known
 }
 
 // findTextNumbers describes the numbers in the texts of field j if at least minTextNumberRows rows have a text, and at least the
@@ -61,7 +66,7 @@ func findTextNumbers(j int, rows [][]sizing.Value, minShare float64) textNumbers
 	for _, text := range first {
 		found := textNumbers{Between: splitNumbers(text)}
 		if values := found.readAll(j, rows); found.count() > 0 && float64(len(values[0])) >= minShare*float64(known) {
-			found.describe(values)
+			found.Units, found.Means = describeNumbers(values)
 			return found
 		}
 	}
@@ -84,17 +89,18 @@ func (n *textNumbers) readAll(j int, rows [][]sizing.Value) [][]float64 {
 	return values
 }
 
-// describe sets the units and the means of the numbers.
-func (n *textNumbers) describe(values [][]float64) {
-	for k := range values {
-		n.Units = append(n.Units, unitOf(slices.Clone(values[k])))
-		mean, meanLog, known := 0.0, 0.0, float64(len(values[k]))
-		for _, x := range values[k] {
+// describeNumbers returns, by number, the unit, and the mean and the mean logarithm in turn; see textNumbers.
+func describeNumbers(values [][]float64) (units, means []float64) {
+	for _, of := range values {
+		unit := unitOf(slices.Clone(of))
+		mean, meanLog, known := 0.0, 0.0, float64(len(of))
+		for _, x := range of {
 			mean += x / known
-			meanLog += n.logOf(k, x) / known
+			meanLog += bayes.SignedLog(x, unit) / known
 		}
-		n.Means = append(n.Means, mean, meanLog)
+		units, means = append(units, unit), append(means, mean, meanLog)
 	}
+	return units, means
 }
 
 // splitNumbers returns the parts of a text before, between and after its numbers; nil if there are no numbers, too many or
@@ -152,23 +158,30 @@ func (n *textNumbers) read(text string, dst []float64) (numbers []float64, ok bo
 	return dst, false
 }
 
-func (n *textNumbers) logOf(k int, x float64) float64 {
-	unit := 1.0
-	if k < len(n.Units) {
-		unit = n.Units[k]
-	}
-	return bayes.SignedLog(x, unit)
-}
-
 func (n *textNumbers) encode(v sizing.Value, line, tree []float64) ([]float64, []float64) {
 	var buffer [maxTextNumbers]float64
 	numbers, ok := n.read(v.Text, buffer[:0])
-	for k := range n.count() {
-		if !ok {
-			line, tree = append(line, n.Means[2*k], n.Means[2*k+1]), append(tree, math.NaN())
-			continue
+	if !ok {
+		numbers = nil
+	}
+	return appendNumbers(numbers, n.Units, n.Means, line, tree)
+}
+
+// appendNumbers appends the columns of the numbers of a text, whose units and means describeNumbers has returned; nil: the text has
+// another form. Without units, all are 1.
+func appendNumbers(numbers, units, means, line, tree []float64) ([]float64, []float64) {
+	if numbers == nil {
+		for k := 0; k < len(means); k += 2 {
+			tree = append(tree, math.NaN())
 		}
-		line, tree = append(line, numbers[k], n.logOf(k, numbers[k])), append(tree, numbers[k])
+		return append(line, means...), tree
+	}
+	for k, x := range numbers {
+		unit := 1.0
+		if k < len(units) {
+			unit = units[k]
+		}
+		line, tree = append(line, x, bayes.SignedLog(x, unit)), append(tree, x)
 	}
 	return line, tree
 }

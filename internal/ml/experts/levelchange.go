@@ -2,12 +2,13 @@ package experts
 
 import "math"
 
+// Thresholds of a jump, which a fall of the level has, too.
 const (
 	minJumpResiduals = 8    // least number of stored residuals
-	jumpRatio        = 1.5  // smallest ratio of a jump to the largest earlier residual
-	jumpDeviations   = 4    // smallest jump in standard deviations
-	minJump          = 0.2  // smallest jump, in log units
-	minJumpDeviation = 0.02 // least standard deviation, in log units
+	JumpRatio        = 1.5  // smallest ratio of a jump to the largest earlier residual
+	JumpDeviations   = 4    // smallest jump in standard deviations
+	MinJump          = 0.2  // smallest jump, in log units
+	MinJumpDeviation = 0.02 // least standard deviation, in log units
 )
 
 // Jump returns the residual of a row, relative to the model with the smallest errors, and the standard deviation of the stored
@@ -21,17 +22,17 @@ func (x *Experts) Jump(p *Point, log float64) (residual, deviation float64, isJu
 		return residual, 0, false
 	}
 	deviation = spreadOf(&sorted)
-	isJump = residual > max(minJump, jumpBound(&sorted, deviation)) && residual/p.Scale[TreeScale] > jumpBound(&scaled, spreadOf(&scaled))
+	isJump = residual > max(MinJump, jumpBound(&sorted, deviation)) && residual/p.Scale[TreeScale] > jumpBound(&scaled, spreadOf(&scaled))
 	return residual, deviation, isJump
 }
 
 func spreadOf(sorted *ascending) float64 {
 	n := sorted.len()
-	return max(minJumpDeviation, InterquartileDeviation(sorted.at(n/4), sorted.at(n*3/4)))
+	return max(MinJumpDeviation, InterquartileDeviation(sorted.at(n/4), sorted.at(n*3/4)))
 }
 
 func jumpBound(sorted *ascending, deviation float64) float64 {
-	return max(jumpDeviations*deviation, jumpRatio*sorted.at(sorted.len()-1))
+	return max(JumpDeviations*deviation, JumpRatio*sorted.at(sorted.len()-1))
 }
 
 // ShiftLevel adds a number, which depends on the log peak, to the log peak and the predictions of each learned row, after the
