@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	prettytext "github.com/jedib0t/go-pretty/v6/text"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
@@ -81,6 +82,7 @@ func TestReportCSVIsExact(t *testing.T) {
 }
 
 func TestReportAsTableHTMLAndMarkdown(t *testing.T) {
+	prettytext.EnableColors() // with TERM=dumb or NO_COLOR the library disables them
 	r := reportOfOddTasks()
 	for _, coloured := range []bool{false, true} {
 		var text bytes.Buffer
