@@ -25,8 +25,9 @@ type Outcome struct {
 // There are three exceptions. Without a valid champion, Fit returns even a challenger that loses. If the challenger loses
 // against models that Fit itself has fitted on a part of the rows, Fit returns the last of these (see evaluateIfDue). In
 // place of a champion that is not valid, Fit returns a model even without a measured peak. A champion is not valid if it
-// learned a report that was deleted later (/observe/void), or peaks that were raised with outdated factors (sampling.go), or if
-// it lacks many peaks (awaited.go) or many peaks have arrived late (late.go).
+// learned a report that was deleted later (/observe/void), or peaks that were raised with outdated factors (sampling.go). Nor is
+// it valid if it lacks many peaks (awaited.go), if many peaks have arrived late (late.go), or if other runs count as starved now
+// than when it learned them (starvation.go).
 // Fit modifies champion itself, so the caller must not use champion afterwards.
 //
 // Fit first learns, in the order of the history, the rows that the champion has not learned yet, so that
@@ -84,7 +85,7 @@ func train(h *sizing.History, champion *Model, fitsAll bool) (*Model, Outcome, e
 	h = m.rowsInUse(whole)
 	m.releaseGranted(h)
 	if m.Experts.LearnedRows == 0 {
-		if discardsChampion { // an empty model replaces the champion, whose answers would always depend on the voided reports or outdated factors
+		if discardsChampion { // an empty model replaces the champion, which is not valid and would otherwise stay in use
 			m.rebuildKills(whole)
 			return m, Outcome{Trained: true, Reason: "no run with a measured peak is left"}, nil
 		}
@@ -359,8 +360,8 @@ func (m *Model) useModels(fitted *models, key uint64) {
 
 // rowsOf returns the rows to fit among the first n: the measured rows, and the censored rows with
 // an imputed peak (Buckley & James 1979). An OOM kill is right-censored; it is left out if a success of the
-// same run has a measured peak. A success without a measured peak is left-censored. Rows in quarantine and
-// peaks that are too large or too small to be real are left out, too.
+// same run has a measured peak. A success without a measured peak is left-censored. Rows in quarantine, rows that
+// holdsBack holds back, and peaks that are too large or too small to be real are left out, too.
 func (m *Model) rowsOf(h *sizing.History, n int) []row {
 	h = m.Resumed.raiseHistory(h)
 	known := make(map[int64]outOfSample, len(m.OutOfSample))

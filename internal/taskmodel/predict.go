@@ -135,7 +135,7 @@ func (m *models) predictRow(cells []sizing.Value, p *experts.Point, b *buffers) 
 	}
 	p.IsException = m.Enc.hasException(cells)
 	m.predictGroup(cells, p, b)
-	if effect > 0 && j >= 0 && m.Enc.Columns[j].Kind == sizing.Missing && b.group != nil { // the groups ignore columns that were constant
+	if effect > 0 && j >= 0 && m.Enc.Columns[j].Kind == sizing.Missing && b.group != nil { // the value is new in a column that was constant in the fit
 		level[experts.Same], level[experts.Fresh] = level[experts.Same]+effect, level[experts.Fresh]+effect
 	}
 	m.predictStack(p, median, b)
