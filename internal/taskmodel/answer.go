@@ -57,9 +57,9 @@ func (m *Model) raiseToEdge(a *experts.Answer, p *experts.Point, q *Question, b 
 	b.usesRequest = at.usesRequest
 }
 
-// unknownRise returns the rise of the log peak in proportion to an input, with a margin, if the learned runs do not show the
-// effect of the input: the models were fitted on too few rows to have a trend, or the values of the input differed too little.
-// Otherwise it returns zero.
+// unknownRise returns by how much the log peak rises if the peak grows in proportion to an input outside its range, with a
+// margin. It returns zero if the learned runs show the effect of the input. They do not if the models were fitted on too few
+// rows to have a trend, or if the values of the input differed too little.
 func (m *Model) unknownRise(b *buffers) float64 {
 	if m.Fitted < minTrendRows && b.extrapolation.noRisk {
 		return b.extrapolation.unknownRise

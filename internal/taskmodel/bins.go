@@ -66,6 +66,7 @@ func searchBins(peaks, seconds []float64) (sizing.Bins, error) {
 	return bins, nil
 }
 
+// binsOf returns the bins that waste the least memory on rows (see searchBins), and the logarithms of their upper edges.
 func binsOf(rows []row) (levels []float64, bins sizing.Bins, err error) {
 	var peaks, seconds []float64
 	for i := range rows {

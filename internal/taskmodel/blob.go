@@ -54,7 +54,7 @@ func (m *Model) Format() int {
 	case m.Models.hasStep():
 		return trendVersion // older releases would give the line too few inputs
 	case len(m.Models.PeakTrend.Texts) > 0 || len(m.Models.PeakTrend.Negative) > 0:
-		return trendVersion // older releases would take the inputs of the trend for others
+		return trendVersion // older releases would confuse the inputs of the trend with other inputs
 	case len(m.Models.Enc.Units) > 0 || slices.ContainsFunc(m.Models.Enc.Columns, func(c column) bool { return c.LogUnit < 1 && c.LogUnit > 0 }):
 		return unitVersion // older releases would use the unit 1
 	case slices.ContainsFunc(m.Models.Enc.Columns, func(c column) bool { return c.PeakDays.First > 0 }):

@@ -144,8 +144,8 @@ func clockDays(v sizing.Value, isLocal bool) float64 {
 	return v.Num
 }
 
-// endedWeekendDays returns the number of weekend days before that of the newest date. If the peaks depend on the hour, the rows
-// of a day that has not ended lack hours, so the line would take the effect of these hours for that of the weekend.
+// endedWeekendDays returns the number of weekend days before the day of the newest date. If the peaks depend on the hour, the
+// rows of a day that has not ended lack hours, so the line would attribute the effect of these hours to the weekend.
 func (d *datedRows) endedWeekendDays() (n int) {
 	last := math.NaN()
 	for _, at := range d.dates {
@@ -163,7 +163,7 @@ func isWeekend(days float64) bool {
 }
 
 type periodMean struct {
-	at       float64 // see calendarCycle
+	at       float64 // the period, see calendarCycle
 	position int
 	mean     float64
 }

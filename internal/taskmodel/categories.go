@@ -85,6 +85,8 @@ func (c *column) byFrequency() []string {
 	return names
 }
 
+// limitOneHots limits the one-hot columns of all categories together to about maxOneHotColumns. The line gets the level statistic
+// of each category with more than two levels, because such a category may lose one-hot columns.
 func (e *encoder) limitOneHots() {
 	categories := 0
 	for j := range e.Columns {

@@ -23,11 +23,11 @@ func (m *Model) meanPromise(t *TrainingRow) *float64 {
 // comparePromise records, in the task's share of the pool, the promised risk of a first try and whether the try was killed. The
 // pool corrects the promises of the experts. So the risk of kills that contradict measured peaks (m.Understatement), which the
 // experts do not know, is subtracted from the promise, and the result is divided by Experts.Factor. This is the factor from the
-// task's own share, because Learn has called leavePool. Both may differ from those at the time of the answer. comparePromise
-// ignores tries that ended neither with a kill nor with a success. It also ignores tries before the first measured peak: the
-// cohort sized them, and the pool does not correct the promises of the cohort. If the promise includes the effect of a first
-// change, of a new combination or of an unseen value, it counts as at most the default risk target, because that effect is no
-// error of the experts.
+// task's own share, because Learn has called leavePool. The risk and the factor may have been different at the time of the
+// answer. comparePromise ignores tries that ended neither with a kill nor with a success. It also ignores tries before the
+// first measured peak: the cohort sized them, and the pool does not correct the promises of the cohort. If the promise includes
+// the effect of a first change, of a new combination or of an unseen value, it counts as at most the default risk target,
+// because that effect is no error of the experts.
 func (m *Model) comparePromise(t *TrainingRow) {
 	killed := t.Outcome.OOM()
 	if t.FirstTry && t.Promised != nil && m.Experts.LearnedRows > 0 && (killed || t.Outcome == sizing.Success) {

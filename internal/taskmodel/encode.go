@@ -349,7 +349,7 @@ func (c *column) category(v sizing.Value, mean float64, line, tree []float64) ([
 func (e *encoder) chooseUnits(rows [][]sizing.Value) {
 	var differences []float64
 	for k, pair := range e.Pairs {
-		differences = append(differences[:0], 0) // as without one of the two
+		differences = append(differences[:0], 0) // the line gets 0 for a row that lacks one of the two values
 		for _, cells := range rows {
 			if from, to := &cells[pair[0]], &cells[pair[1]]; from.Kind != sizing.Missing && to.Kind != sizing.Missing {
 				differences = append(differences, to.Num-from.Num)

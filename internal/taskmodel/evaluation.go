@@ -57,7 +57,8 @@ func (m *Model) isEvaluationDue(rows int) bool {
 	return rows >= minEvaluationRows && float64(rows) >= evaluationGrowth*float64(m.LastEvaluation.FittedOn+m.LastEvaluation.Rows)
 }
 
-// evaluate requires at least minEvaluationRows measured rows, oldest first.
+// evaluate fits a challenger without the newest rows, and compares it with the other candidates on these rows. It requires at
+// least minEvaluationRows measured rows, oldest first.
 func (m *Model) evaluate(h *sizing.History, rows []row) (Evaluation, error) {
 	holdout := max(minHoldout, min(maxHoldout, int(holdoutShare*float64(len(rows)))))
 	before, newest := rows[:len(rows)-holdout], rows[len(rows)-holdout:]

@@ -21,8 +21,8 @@ type extrapolation struct {
 	outside       []int   // inputs that a reason names, by index (see trend): relevant and farther outside than outsideFactor, or implausible; with isJoint also all inputs of the trend
 	noRisk        bool    // an input is, or several inputs together are, so far outside that no probability is stated
 	isJoint       bool    // the inputs are outside their ranges together; see trend.jointExcess
-	unknownRise   float64 // rise of the log peak in proportion to the relevant input that is farthest outside its range, with a margin; 0: none
-	unshownRise   float64 // the same for large numbers without a slope whose range is too narrow to show their effect (isTooNarrow); 0 if the trend rises or remote numbers are larger
+	unknownRise   float64 // by how much the log peak rises if the peak grows in proportion to the relevant input that is farthest outside its range, with a margin; 0: no such input
+	unshownRise   float64 // like unknownRise, but for large numbers without a slope whose range is too narrow to show their effect (isTooNarrow); 0 if the trend rises or remote numbers are larger
 	trendRises    bool    // the trend predicts a higher peak than at the edge of the range
 	riseFactor    float64 // rise above the edge of the range, as a factor: of the amount (scaleEdge), or of the peak that the trend predicts without ConvexSlope; 0: no rise
 	isTooSteep    bool    // see trendChange.isTooFar
@@ -179,6 +179,7 @@ func capLevels(p *experts.Point, limit float64) (bounded bool) {
 	return bounded
 }
 
+// hasAllSlopes reports whether some inputs are outside their ranges and all of these have a slope.
 func (t *trend) hasAllSlopes(found *extrapolation) bool {
 	for _, j := range found.outside {
 		if t.slopeOf(j) == nil {
@@ -188,6 +189,7 @@ func (t *trend) hasAllSlopes(found *extrapolation) bool {
 	return len(found.outside) > 0
 }
 
+// raiseLevels sets the levels of p to those of `edge` plus `rise`. Unless `exact` is true, it keeps each level of p that is higher.
 func raiseLevels(p, edge *experts.Point, rise float64, exact bool) {
 	for k := range p.Level {
 		level := edge.Level[k] + rise

@@ -100,7 +100,7 @@ func (g *group) explains(r *row) bool {
 	return g != nil && g.Rows >= newestPeaks && g.largestPeak() < r.Peak
 }
 
-// minAmount is in bytes; zero for a nil group.
+// minAmount returns the smallest amount to grant to a run with the features of the group, in bytes; zero for a nil group.
 func (g *group) minAmount() float64 {
 	if g == nil {
 		return 0

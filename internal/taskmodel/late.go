@@ -5,8 +5,8 @@ import (
 )
 
 // A model learns rows in the order of their arrival. If a team imports its history some days after the first reports, runs that
-// ended long ago arrive last. A model that learned them last would take them for the newest runs, and would size the next runs
-// by a state of the task that has passed. Therefore a training that finds many such peaks learns the whole history from
+// ended long ago arrive last. A model that learned them last would treat them as the newest runs, and would size the next runs
+// by an earlier state of the task. Therefore a training that finds many such peaks learns the whole history from
 // scratch, in the order of time. Until then, runs that ended before all learned ones change only the range of the peaks.
 
 const (

@@ -9,10 +9,11 @@ type affine struct {
 	Bytes float64
 }
 
-// minAffineShare is the smallest ratio of a mapped peak to exp(Log)·peak. A return may subtract more than a small peak has.
+// minAffineShare is the smallest ratio of a mapped peak to exp(Log)·peak. If the peaks return to an earlier level, the map may
+// subtract more bytes than a small peak has.
 const minAffineShare = 1. / 16
 
-// shift returns the log factor by which a changes a log peak.
+// shift returns the log factor by which the map changes a peak, given as its logarithm.
 func (a affine) shift(log float64) float64 {
 	if a.Bytes == 0 {
 		return a.Log

@@ -114,5 +114,5 @@ func (m *Model) relearnUnmoved(rows []row) {
 	}
 }
 
-// isMoved ignores rounding errors, which a rise and its return leave.
+// isMoved reports whether two peaks differ by more than the rounding errors of a rise and the return from it.
 func isMoved(from, to float64) bool { return math.Abs(to-from) > 1e-9*from }

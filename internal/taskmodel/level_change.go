@@ -31,7 +31,7 @@ const (
 	maxReturnRows      = 128  // number of rows at an accepted level after which a return to the level before is an ordinary fall
 	levelRows          = 16   // number of rows at a new level that estimate it
 	levelDeviations    = 4.2  // largest distance of two residuals of one level, in standard deviations: three standard deviations of the difference
-	levelTolerance     = 0.3  // the same as a share of the change: a change may affect only a part of each peak
+	levelTolerance     = 0.3  // largest distance of two residuals of one level, as a share of the change: a change may affect only a part of each peak; the larger of this limit and that of levelDeviations applies
 	minLevelShare      = 0.5  // smallest ratio of the two residuals: below it, the second one is nearer to the old level
 	newLevelMargin     = 0.8  // deviations added to a grant for a level that only one run shows: its error widens a margin of two deviations by the factor √2, so by 2·(√2 − 1) ≈ 0.8
 	levelKillPrice     = 8    // price of a kill, in costs of a run at the old level, as in the cold start (experts.Config.ColdStartPrice)

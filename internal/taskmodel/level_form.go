@@ -37,6 +37,7 @@ func (f *levelForm) add(before, log, deviation float64) {
 	}
 }
 
+// factor returns the hypothesis that the rise multiplies all peaks.
 func (f *levelForm) factor() affine {
 	sum := 0.0
 	for i := range f.Rows {
@@ -45,7 +46,8 @@ func (f *levelForm) factor() affine {
 	return affine{Log: sum / float64(len(f.Rows))}
 }
 
-// added weights the rows by the inverse squares of their peaks, because the errors of peaks are relative.
+// added returns the hypothesis that the rise adds an amount. It weights the rows by the inverse squares of their peaks, because
+// the errors of peaks are relative.
 func (f *levelForm) added() affine {
 	sum, weights := 0.0, 0.0
 	for i := range f.Rows {
@@ -73,7 +75,7 @@ func (f *levelForm) best() affine {
 	return f.factor()
 }
 
-// shifts returns the shifts of a log peak at the old level by the hypotheses that are not rejected, at first the smaller one.
+// shifts returns the smallest and the largest shift of a log peak at the old level by the hypotheses that are not rejected.
 func (f *levelForm) shifts(before float64) (low, high float64) {
 	if f.IsDecided {
 		shift := f.best().shift(before)
@@ -83,7 +85,7 @@ func (f *levelForm) shifts(before float64) (low, high float64) {
 	return min(factor, added), max(factor, added)
 }
 
-// error returns the absolute residual of a row by the nearer of these hypotheses.
+// error returns the absolute residual of a row by the hypothesis that predicts it better, of those that are not rejected.
 func (f *levelForm) error(before, log float64) float64 {
 	low, high := f.shifts(before)
 	return min(math.Abs(log-before-low), math.Abs(log-before-high))
@@ -118,11 +120,11 @@ func (l *levels) mapOf(k int) affine {
 // newestMap returns the map of the newest change. There must be a change.
 func (l *levels) newestMap() affine { return l.mapOf(len(l.Changes) - 1) }
 
-// before returns the log peak at the level before the newest change for one at the level of the models.
+// before converts a log peak at the level of the models to one at the level before the newest change.
 func (l *levels) before(level float64) float64 { return level + l.newestMap().inverse().shift(level) }
 
-// formError returns the absolute residual of a log peak by the nearer hypothesis on the newest change. residual is that of the
-// models.
+// formError returns the absolute residual of a log peak by the hypothesis on the newest change that predicts it better. residual
+// is that of the models.
 func (l *levels) formError(log, residual float64) float64 {
 	if l.Form == nil {
 		return math.Inf(1)

@@ -75,9 +75,9 @@ func newNumberValues(j int, rows [][]sizing.Value) numberValues {
 
 type pairBuffers struct{ x, y, d []float64 }
 
-// smallDifference returns the mean of the difference of a number minus another one, and the variance of the
-// difference relative to the smaller variance of the two numbers. ok is false if the difference is
-// constant or not small, or if too few rows have both numbers.
+// smallDifference returns the mean of the differences to − from, and the variance of these differences relative to the
+// smaller variance of the two numbers. ok is false if the difference is constant or not small, or if too few rows have both
+// numbers.
 func (b *pairBuffers) smallDifference(from, to *numberValues) (mean, share float64, ok bool) {
 	b.x, b.y, b.d = b.x[:0], b.y[:0], b.d[:0]
 	for i, x := range from.values {

@@ -23,8 +23,8 @@ type appOOMRun struct {
 
 const maxAppOOMRuns = 64 // largest number of stored runs
 
-// noteAppOOM ignores other outcomes than sizing.AppOOM. Otherwise it stores the run of t, and replaces the peak of t by what
-// the error proves.
+// noteAppOOM stores the run of a try that ended with sizing.AppOOM, and replaces the peak of t by what the error proves. It
+// ignores a try with another outcome.
 func (m *Model) noteAppOOM(t *TrainingRow) {
 	if t.Outcome != sizing.AppOOM {
 		return

@@ -34,8 +34,8 @@ func (c *column) count(v sizing.Value) {
 // exceptional. A flag may also be sent only if it is set. So every value is exceptional if some rows have the feature, but
 // fewer than exceptionRows, and more than half of the fitted rows lack it.
 //
-// In a model stored before the counts existed, the levels of a category count more rows than Counts.Rows until the next fit;
-// until then no value of a category is exceptional for its level, and the counts of the other kinds start at zero.
+// In a model stored before the counts existed, the levels of a category count more rows than Counts.Rows until the next fit.
+// Until then, no value of a category is exceptional because few rows have it, and the counts of the other kinds start at zero.
 func (c *column) isException(v sizing.Value) bool {
 	if v.Kind == sizing.Missing || c.Kind == sizing.Missing {
 		return false

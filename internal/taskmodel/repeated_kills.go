@@ -46,8 +46,8 @@ func (m *Model) countRepeatedKills(h *sizing.History, previous []int) {
 	}
 }
 
-// settledBefore returns the newest end of a success minus the largest duration of a success. Runs that started when an earlier
-// kill was reported have probably ended.
+// settledBefore returns the newest end of a success minus the largest duration of a success. If a kill was reported before this
+// time, the runs that started when it was reported have probably ended.
 func settledBefore(h *sizing.History) time.Time {
 	var newest time.Time
 	longest := time.Duration(0)

@@ -12,7 +12,8 @@ import (
 
 // restart predicts runs with the features of much older runs, such as month 1 after month 12. In the first year the month rises
 // with time. So if the peaks grow, their history does not show whether they depend on the month or on time, and for 1 January
-// the models would predict the peaks of the last January. Until a run shows that they depend on the month, they depend on time.
+// the models would predict the peaks of the last January. Until a run shows that the peaks depend on the month, restart assumes
+// that they depend on time.
 type restart struct {
 	Position   *linear.Ridge    // position of a row in the history, from 0 to Rows, predicted by the inputs of the line
 	Rows       float64          // number of rows of the fit
@@ -26,7 +27,7 @@ type restart struct {
 // Position must explain startShare of the variance of the positions. After a restart, the features explain less from fit to fit,
 // as the models learn the effect of time; keepShare is the limit then.
 const (
-	minRestartRows = 24
+	minRestartRows = 24 // smallest number of rows of the fit, and of rows with a feature in which a number of the calendar is searched
 	startShare     = 0.8
 	keepShare      = 0.5
 	minGrowthT     = 4.0 // smallest t-statistic of a growth
@@ -144,8 +145,9 @@ func (e *encoder) hasUnfitted(cells []sizing.Value) bool {
 	return false
 }
 
-// learnRestart compares the log peak y of a row with the two predictions for it: with the growth (`predicted`) and without. b comes
-// from this prediction.
+// learnRestart compares the log peak y of a row with two predictions for it: with the growth (`predicted`) and without it. If
+// they differ by more than outsideFactor and y is nearer to the second one, no later prediction is raised. b comes from the
+// prediction `predicted`.
 func (m *models) learnRestart(y, predicted float64, b *buffers) {
 	if m.Restart != nil && b.restartRise > math.Log(outsideFactor) && y < predicted-b.restartRise/2 {
 		m.Restart.Refuted = true

@@ -34,7 +34,7 @@ func numbersOfCalendar(at time.Time) [4]float64 {
 	return [...]float64{float64(at.Month()), float64((at.Month() + 2) / 3), float64(week), float64(at.YearDay())}
 }
 
-// findCalendarNumbers expects rows in order of arrival.
+// findCalendarNumbers returns the numbers in the features that equal a number of the calendar in nearly all rows with the feature.
 func findCalendarNumbers(columns []column, rows []row) (found []calendarNumber) {
 	for j := range columns {
 		if k := columns[j].Kind; k != sizing.Number && k != sizing.Category {

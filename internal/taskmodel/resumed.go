@@ -50,7 +50,7 @@ func (r *resumedRetries) learn(peak, killed, allocated float64) {
 // smallest returns the ratio of a killed first try that best separates the killed tries above it from the successful ones: it
 // maximises the number of killed tries from the ratio on, less twice the successful ones from it on. This difference must be at
 // least minContradictions. Also, fewer tries from the ratio on must be killed than are successful below it: without enough
-// successes below it, the peaks may as well be too low. If there is no such ratio, smallest returns 0.
+// successes below it, peaks that are measured too low would explain the kills, too. If there is no such ratio, smallest returns 0.
 func (r *resumedRetries) smallest() float64 {
 	var killed, succeeded []float64
 	for _, t := range r.Runs {

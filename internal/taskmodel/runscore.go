@@ -73,6 +73,8 @@ func (m *Model) runShift(score float64) float64 {
 	return m.loading() * score * m.Share.Deviation()
 }
 
+// shift adds `log` to the log peak that the cold-start rule predicts in p, and records it in b.runShift. It does nothing if p lacks
+// this prediction or is imputed; b.runShift is then 0.
 func (b *buffers) shift(p *experts.Point, log float64) {
 	b.runShift = 0
 	if !p.HasColdStart() || p.Imputed {

@@ -8,9 +8,9 @@ import (
 )
 
 // RunTime is the predicted distribution of one run time. A RunTime that Model.RunTime or Model.RunTimes returns stays the same
-// when the model learns; one of runTimeOf does not. If features are
-// imputed, it is the mixture of the distributions with the values of each donor row: a run takes as long as the runs
-// with the values of one donor row, not as long as their mean. The slope of an extrapolation is uncertain, so an extrapolated
+// when the model learns; one that runTimeOf returns does not. If features are imputed, a RunTime is the mixture of the
+// distributions with the values of each donor row: a run takes as long as the runs with the values of one donor row, not as
+// long as the mean over all donor rows. The slope of an extrapolation is uncertain, so an extrapolated
 // prediction gives three levels: the prediction, and the prediction plus and minus the margin of the extrapolation.
 type RunTime struct {
 	ratios *ratioDistribution
@@ -101,7 +101,8 @@ func thin(values []float64, n int) []float64 {
 	return values[:n]
 }
 
-// bisect returns `high` if isEnough is false for all values between `low` and `high`.
+// bisect returns the smallest value between `low` and `high` from which on isEnough is true, with a small numerical error. It
+// returns `high` if isEnough is false for all values between them.
 func bisect(low, high float64, isEnough func(x float64) bool) float64 {
 	for range bisections {
 		if middle := (low + high) / 2; isEnough(middle) {

@@ -41,7 +41,7 @@ type Answer struct {
 	Duration *sizing.Duration  // predicted run time; nil: unknown
 	Source   sizing.Source
 	Reason   string       // one line for people
-	Guard    sizing.Guard // recorded state behind the answer (see guardState), for the receipt; not only the guard; empty if no model predicted
+	Guard    sizing.Guard // recorded state behind the answer (see guardState), for the receipt: more than the factor of the guard; empty if no model predicted
 
 	TooLittle  sizing.Bytes // of a lift: the largest amount that runs with the same features are known to exceed; zero: unknown
 	HasMissing bool         // the question lacks an encoded feature; see AskWarnings

@@ -213,5 +213,5 @@ func (s *starvation) warning() string {
 		return ""
 	}
 	return fmt.Sprintf("%d runs with small limits were slower than runs with larger limits, and used %.0f %% of their limits, so the program probably spills to disk: "+
-		"grants are raised, the peaks of these runs are not learned, and their savings are too high", len(s.Rows), 100*s.Share)
+		"grants are raised, the peaks of these runs are not learned, and the savings that are shown for these runs are too high", len(s.Rows), 100*s.Share)
 }

@@ -22,7 +22,7 @@ type step struct {
 const (
 	maxStepRows    = 2000 // newest rows in which a step is searched; with more, a fit takes longer
 	minStepRows    = 3    // smallest number of rows on each side of a step
-	minSlopeRows   = 5    // the same for different slopes of the log peak on the two sides
+	minSlopeRows   = 5    // smallest number of rows on each side with which the log peak has different slopes on the two sides
 	minStepSize    = 0.4  // smallest step of the log peak; smaller ones cost little until the trees find them
 	minStepShare   = 0.3  // share of the squared errors that a step must explain
 	stepProb       = 1e-6 // p-value below which there is a step; low, because all positions in all numbers are tested
@@ -260,7 +260,7 @@ func (m *models) fitTrendBeyond(rows []row, s *foundStep) {
 	m.fitValueTrends(moved)
 }
 
-// beyondStep returns whether a number is beyond the step, 0 or 1, and its distance from the step, 0 up to it.
+// beyondStep returns 1 and the distance from the step for a number beyond the step; otherwise, and for a missing number, 0 and 0.
 func (c *column) beyondStep(v sizing.Value) (beyond, distance float64) {
 	switch {
 	case v.Kind == sizing.Missing || v.Num < c.Step.From:

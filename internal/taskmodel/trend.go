@@ -76,7 +76,7 @@ const (
 	minExplainedShare = 0.2  // share of the variance of the log peak that the trend must explain
 	maxSlopeError     = 0.2  // largest relative standard error of a reliable slope
 	outsideFactor     = 1.25 // factor by which an input must be outside its range (see distance) to be reported as outside
-	noRiskFactor      = 2.0  // the same; from here on, the answer promises no probability of a kill
+	noRiskFactor      = 2.0  // factor from which on the answer promises no probability of a kill, because an input is too far outside its range
 	trendMargin       = 0.1  // smallest margin of an extrapolation, as a share of the rise: the logarithm of the factor by which the trend raises the peak
 	jointMarginRate   = 0.2  // further margin, as a share of the rise, for each input above its range except one
 )

@@ -28,7 +28,7 @@ func (t *trend) newTrendRows(fields []int, rows []row, y []float64) *trendRows {
 	for i := range rows {
 		x, weight, target := e.x.RawRowView(i), 1.0, y[i]
 		if t.Linear {
-			weight, target = 1/rows[i].Peak, 1 // relative errors, as for a log
+			weight, target = 1/rows[i].Peak, 1 // relative errors, which are nearly the errors of the logarithm
 		}
 		x[0], x[p] = weight, target
 		for c, j := range fields {

@@ -70,7 +70,8 @@ func (e *encoder) hasNewValue(cells []sizing.Value) bool {
 	return false
 }
 
-// withoutUnseen returns no features if all that `cells` has are unseen values of closed categories; otherwise `cells`.
+// withoutUnseen returns a row without features if all encoded values in `cells` are unseen values of closed categories;
+// otherwise `cells`.
 func (m *models) withoutUnseen(cells []sizing.Value, b *buffers) []sizing.Value {
 	hasUnseen := false
 	for j := range m.Enc.Columns {

@@ -9,9 +9,10 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// valueTrends are the trends of the rows with each frequent value of one category or bool. If it names an algorithm, one may need
-// memory in proportion to a number and another one in proportion to its square, and the two may have learned different ranges. The
-// ranges and the slopes of all rows then say little about a number that is large for one of the values.
+// valueTrends are the trends of the rows with each frequent value of one category or bool. If the category names an algorithm, one
+// algorithm may need memory in proportion to a number and another one in proportion to the square of the number, and the runs of
+// the two may have different ranges. The ranges and the slopes of all rows then say little about a number that is large for one of
+// the values.
 type valueTrends struct {
 	Field  int          `cbor:",omitzero"` // of the category or bool, by index in the schema
 	Trends []valueTrend `cbor:",omitempty"`
@@ -135,8 +136,8 @@ func (m *models) splitBy(j int, rows []row) valueSplit {
 	return split
 }
 
-// squaredErrors returns the sum of the squared errors of the log peak about their mean in the rows with some indices. A row for which
-// a linear trend predicts a negative peak is left out.
+// squaredErrors returns the sum of the squared errors of the log peak about their mean, in the rows with the given indices. A row for
+// which a linear trend predicts a negative peak is left out.
 func (t *trend) squaredErrors(rows []row, indices []int) float64 {
 	errors := make([]float64, 0, len(indices))
 	for _, i := range indices {

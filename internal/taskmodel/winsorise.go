@@ -29,7 +29,7 @@ func (m *Model) winsorise(rows []row) []row {
 	usual := m.usualNumbers(rows, lowest)
 	for i := range rows {
 		r := &rows[i]
-		if !(r.Residual < lowest) || usual.isBelow(r.Cells, &m.Models.PeakTrend) { // NaN, no prediction, is not below
+		if !(r.Residual < lowest) || usual.isBelow(r.Cells, &m.Models.PeakTrend) { // a residual of NaN (the row was not predicted) is not below `lowest`
 			continue
 		}
 		m.Models.predict(padCells(r.Cells, len(m.Models.Enc.Columns)), &p, b)
@@ -44,8 +44,8 @@ func (m *Model) winsorise(rows []row) []row {
 	return rows
 }
 
-// usualNumbers are, by input of the trend, the largest numbers in rows that are no low outliers. The models only extrapolate to
-// a larger number, so a low peak there is an error of the models.
+// usualNumbers are, by input of the trend, the largest numbers in rows that are no low outliers. For a larger number the models
+// extrapolate, so a low peak shows that their prediction is too high, and is no outlier.
 type usualNumbers map[int]float64
 
 func (m *Model) usualNumbers(rows []row, lowest float64) usualNumbers {
@@ -64,6 +64,7 @@ func (m *Model) usualNumbers(rows []row, lowest float64) usualNumbers {
 	return largest
 }
 
+// isBelow reports whether a row has a number above the usual ones.
 func (u usualNumbers) isBelow(cells []sizing.Value, t *trend) bool {
 	for j, largest := range u {
 		if t.numberOf(cells, j) > largest {
