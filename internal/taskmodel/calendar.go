@@ -17,7 +17,7 @@ const (
 
 	// cycleSignificance is the p-value of the F-test below which the positions in a cycle are used: as a column of a date
 	// (day of the month, hour), or as effects on run times and CPU (cycleEffects). Without a cycle such a column is noise, in
-	// which trees would find splits. The month of a date is used if isSeason.
+	// which trees would find splits. For the month of a date, isSeason decides instead.
 	cycleSignificance = 0.001
 )
 

@@ -23,7 +23,7 @@ import (
 //	trees             exact, path-dependent (gbt.Regressor.ExplainPlayers)
 //	line              exact over all subsets of up to maxExactPlayers players; the column of an unknown player has its
 //	                  mean; see explainSum
-//	line on the peak  computed as for the line
+//	linear            (experts.Plain, the regression of the peak itself) computed as for the line
 //	identical runs    one term, because the mean of identical runs depends on all features together
 //	median            only a base
 //	stack             the values of the models that the stack combines, and the terms recent and clipped

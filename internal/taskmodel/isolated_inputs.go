@@ -10,7 +10,7 @@ import (
 
 const (
 	minIsolatedRows = 32  // smallest number of rows with a feature for which one of its numbers may be isolated
-	isolatedShare   = 64  // a feature has at most one isolated number, and one more for each 64 rows with the feature
+	isolatedShare   = 64  // a feature that n rows have has at most 1 + n/64 isolated numbers
 	maxIsolated     = 8   // largest number of isolated numbers of a feature in any case
 	nextRows        = 5   // number of rows with the numbers that follow the isolated or remote ones in the order of size; the peaks of isolated and remote numbers are compared with the median peak of these rows
 	smallerFactor   = 0.8 // a peak up to this share of the median peak of the next rows is clearly smaller

@@ -39,16 +39,16 @@ const (
 	levelPriorRows     = 1.0  // prior number of outliers that were changes, and of those that were not
 	levelDecay         = 0.99 // factor per row on the numbers of these outliers
 	minChangeShare     = 0.25 // smallest share of changes among the upward outliers with which an outlier is a candidate; below it, the models learn it at once
-	minAddedDeviations = 4    // smallest log factor of an added amount, in deviations, with which a row can confirm the amount, as for a jump (experts.Jump)
+	minAddedDeviations = 4    // smallest log factor, in standard deviations, by which an added amount must raise the peak of a row so that the row can confirm the amount; as for a jump (experts.Jump)
 	maxMisfits         = 2    // a rise is revoked when this number of its first levelRows rows do not fit the new level
 )
 
 // levels holds what is known about changes of the level of the peaks.
 type levels struct {
 	Changes       []levelChange    `cbor:",omitempty"` // accepted changes, oldest first
-	Candidate     *levelCandidate  `cbor:",omitempty"` // nil: the newest row is not the first one at another level
+	Candidate     *levelCandidate  `cbor:",omitempty"` // the newest row, if it may be the first one at another level; otherwise nil
 	Added         map[int64]affine `cbor:",omitempty"` // by levelChange.Seq: the changes that add an amount; the others are factors
-	Form          *levelForm       `cbor:",omitempty"` // of the newest change; nil: none, as for a return, or a fit after levelRows rows has settled it (settle)
+	Form          *levelForm       `cbor:",omitempty"` // evidence on the form of the newest change; nil if this change is no rise, or if a fit after levelRows rows has settled its form (settle)
 	Unfitted      float64          `cbor:",omitzero"`  // accepted change, as a log factor, that the models have not learned yet
 	UnfittedBytes float64          `cbor:",omitzero"`  // affine.Bytes of this change
 	Lasting       float64          `cbor:",omitzero"`  // number of upward candidates that were accepted; each later row multiplies it by levelDecay
@@ -66,7 +66,7 @@ type levelChange struct {
 	Seq     int64    // of the first row at the new level
 	Log     float64  // log factor from the old level to the new one; the mean one if levels.Added has the change
 	Rows    float64  // number of rows at the new level, at most maxReturnRows
-	Misfits float64  // number of the first levelRows rows that do not fit the new level: at neither level, or at the old one without a confirmation
+	Misfits float64  // number of rows, among the first levelRows, that do not fit the new level: they are at neither level, or at the old one although the next row does not confirm a return
 	Excess  float64  // only in models of earlier versions
 }
 

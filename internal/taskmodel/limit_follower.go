@@ -62,7 +62,7 @@ const (
 	minFollowShare      = 0.95 // smallest squared correlation of the log peak and the log allocation
 	maxShareChange      = 0.1  // largest ratio of limitRises.Changes to the errors of the best model
 	maxFirstShareChange = 0.01 // maxShareChange with only minRises runs
-	minRiseError        = 1.05 // smallest typical error of the best model, as a factor; if peaks grow slowly and steadily, their shares are constant, too, but the models err less
+	minRiseError        = 1.05 // smallest typical error of the best model, as a factor; if peaks grow slowly and steadily, they are a nearly constant share of the allocations, too, but the models err less
 	provenTolerance     = 1.02 // an allocation and Least count as equal up to this ratio of the larger to the smaller
 	priorRuns           = 10.0 // weight, in runs, of the prior distribution of the risk of a sufficient limit
 )

@@ -31,13 +31,13 @@ var dayCounts = [...]func(days float64) int{
 
 const (
 	maxPeakDays    = 7
-	minMonthSpan   = 20   // days from the first to the last of these days, so that there are two months; one large peak may have any cause
+	minMonthSpan   = 20   // smallest number of days from the first to the last of the peak days in the history, so that they are of at least two months; one large peak may have any cause
 	minQuarterSpan = 80   // the same if the days are in one month of each quarter, so that there are two quarters
 	minOtherDays   = 20   // other days that show how much the peaks vary
 	peakDaysProb   = 1e-7 // p-value below which the peaks of these days differ from those of the other days
 	lowShare       = 0.25 // share of these days, rounded down, whose peaks may be as small as those of other days
-	trendDays      = 7    // days before and after a day whose median error is the level of the peaks at this time
-	minWeeks       = 3    // smallest number of days of a weekday for its median error
+	trendDays      = 7    // number of days before and after a day; the median error of all these days is the level of the peaks at this time
+	minWeeks       = 3    // smallest number of days with the same weekday from which the median error of this weekday is subtracted
 )
 
 // findPeakDays sets the peak days of each date from the errors of the line. It reports whether there are any. The line must

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	remoteShare   = 16 // an input has at most one remote number, and one more for each 16 rows with the input
+	remoteShare   = 16 // an input that n rows have has at most 1 + n/16 remote numbers
 	maxRemote     = 32 // largest number of remote numbers of an input that a trend stores, the newest ones
 	minNearRemote = 3  // smallest number of remote numbers near the value of a row for which the answer states a risk
 	newestNear    = 3  // the grant is at least the largest peak of the newest newestNear runs with remote numbers near the value of a row

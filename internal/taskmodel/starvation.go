@@ -30,7 +30,7 @@ const (
 	minStarvedPairs  = 5    // smallest number of runs with small limits, and of different runs with larger limits
 	minStarvedDrop   = 1.05 // smallest mean ratio of the peak with the larger limit to the peak with the smaller one; see starvedPair
 	minSlowdown      = 1.03 // smallest mean ratio of the run time with the smaller limit to that with the larger one
-	starvedDrop      = 1.1  // as minStarvedDrop, for one pair: its run counts as starved from this ratio of the peaks on; some of the compared runs are not starved
+	starvedDrop      = 1.1  // smallest ratio of the two peaks of a pair (see minStarvedDrop) with which its run counts as starved; the mean of this ratio may be smaller, because some of the compared runs are not starved
 	starvedDeviation = 4.0  // smallest mean of the log ratios of the pairs, in standard errors of this mean
 	starvedFill      = 0.9  // smallest peak/allocation of a starved run, divided by the fillQuantile of peak/allocation over all compared runs
 	fillQuantile     = 0.9

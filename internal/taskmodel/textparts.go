@@ -10,7 +10,7 @@ import (
 const (
 	maxTextParts  = 24   // largest number of parts with columns
 	maxTextWords  = 256  // largest number of parts of a text that is not aligned by anchors
-	maxGapParts   = 16   // number of parts between two anchors that can have columns, the first ones
+	maxGapParts   = 16   // largest number of parts between two anchors that can have columns; the later ones have none
 	maxPartLevels = 1000 // largest number of stored levels of a part; a part that reaches it may have more values, and gets no columns
 	minFormShare  = 0.9  // smallest share of the texts (or of the values of a part) that must have the same form: the anchors, the number of dates, or the text around the numbers
 )

@@ -72,12 +72,12 @@ const (
 	minTrendRows      = 10   // smallest number of rows with which there is a trend, and with which a prediction outside the range is corrected
 	maxTrendInputs    = 8    // largest number of inputs of the trend
 	minRelevantShare  = 0.05 // share of the variance of the log peak from which an input is relevant
-	minWidthShare     = 0.5  // smallest width of a range, as a share of a distance from it, that shows the effect of the input there
+	minWidthShare     = 0.5  // smallest width of a range that shows the effect of the input at a distance from the range, as a share of this distance
 	minExplainedShare = 0.2  // share of the variance of the log peak that the trend must explain
 	maxSlopeError     = 0.2  // largest relative standard error of a reliable slope
 	outsideFactor     = 1.25 // factor by which an input must be outside its range (see distance) to be reported as outside
 	noRiskFactor      = 2.0  // factor from which on the answer promises no probability of a kill, because an input is too far outside its range
-	trendMargin       = 0.1  // smallest margin of an extrapolation, as a share of the rise: the logarithm of the factor by which the trend raises the peak
+	trendMargin       = 0.1  // smallest margin of an extrapolation, as a share of the rise (the logarithm of the factor by which the trend raises the peak)
 	jointMarginRate   = 0.2  // further margin, as a share of the rise, for each input above its range except one
 )
 

@@ -30,8 +30,8 @@ const (
 	maxTrendValues    = 8    // largest number of values with a trend, the most frequent ones
 	maxValueColumns   = 4    // largest number of categories and bools that are compared
 	maxValueTrendRows = 1000 // newest rows on which they are compared; with more, a fit takes longer
-	minValueShare     = 0.2  // share of the squared errors of the trend of all rows, with a level per value, that the trends by value must remove
-	valuePenalty      = 2.0  // penalty of each of their parameters, in units of the logarithm of the number of rows
+	minValueShare     = 0.2  // smallest share of the squared errors that the trends by value must remove; these are the errors of the trend of all rows with a separate level for each value
+	valuePenalty      = 2.0  // penalty of each parameter of the trends by value, in units of the logarithm of the number of rows
 )
 
 // trendOf returns the trend of the peaks for a row: that of the value of its category or, without one, that of all rows. While
