@@ -374,8 +374,8 @@ func TestRunTimesFollowReliableGrowthOutsideTheRange(t *testing.T) {
 	assert.Greater(t, outside.Quantile(.5), 1.3*edge.Quantile(.5))
 }
 
-// A prediction far above the known run times is bounded by their range from before the run, even if the run itself widens the
-// range.
+// A prediction far above the known run times is bounded by the range that was known before the run, even if the run itself widens
+// this range.
 func TestARunTimeDoesNotWidenTheRangeOfItsOwnPrediction(t *testing.T) {
 	m, b := New(), new(buffers)
 	learnRuns(m, rand.New(rand.NewPCG(8, 0)), 0, 50, .05, 1)
