@@ -23,7 +23,7 @@ const (
 // family is one kind of classifier and the rule that turns its probabilities into a bin.
 type family struct {
 	name   string
-	levels bool                                        // whether it learns log peaks instead of bins; see incompatibility
+	levels bool                                        // whether it, or a part of it, learns log peaks instead of bins; see incompatibility
 	space  tune.Space                                  // of the parameter search; nil: no parameters
 	build  func(params []float64) classify.LevelFamily // params are values of space; nil: the defaults
 	decide func(p []float64, penalty float64) int      // returns a bin, given the probability of each bin

@@ -39,8 +39,8 @@ type TaskSavings struct {
 }
 
 // RunSavings holds the sums over one run of a DAG, in which each task that has a held-out row with a request runs once, with
-// its mean amounts. Killed, AboveRequest, AboveGrant and AboveGrantThread are shares of all held-out tries of these
-// tasks.
+// its mean amounts. Killed, AboveRequest, AboveGrant and AboveGrantThread are computed from all held-out tries of these
+// tasks that have a request.
 type RunSavings struct {
 	DAG   string `json:"dag"`
 	Tasks int    `json:"tasks"` // number of these tasks

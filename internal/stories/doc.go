@@ -15,7 +15,7 @@
 //	oom            the same with outcome=oom_killed
 //	unschedulable  the same with outcome=unschedulable
 //	predict        request a prediction; without run= the request names no run
-//	lift           request a lift after a try with the allocation at= ended with reason= (default oom_killed)
+//	lift           request a lift after a try with the allocation at= and the outcome reason= (default oom_killed)
 //	train          train the task now: published if this publishes a model, unpublished if not
 //	policy         set the policy: mode= floor= cap= risk= lifts= never_above= (defaults if missing)
 //	void           delete the report of a try

@@ -15,12 +15,14 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
+// questionAt returns a question with a static request in GiB, and a cap of four times the request.
 func questionAt(f sizing.Features, requested float64) taskmodel.Question {
 	q := question(f)
 	q.Requested.Memory, q.Cap = bytes(requested), bytes(4*requested)
 	return q
 }
 
+// reportSuccessAt reports a success with a peak and a static request in GiB.
 func (k *task) reportSuccessAt(f sizing.Features, gibs, requested float64) {
 	k.report(f, sizing.HistoryRow{
 		Outcome: sizing.Success, MemoryMax: bytes(gibs), Duration: time.Hour, Try: 1,

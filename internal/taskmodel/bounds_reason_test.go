@@ -9,8 +9,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// One rule lowers the limit to the smallest limit that was enough. A later rule raises it to a peak that was measured after a kill,
-// which is still below the amount of the models. The reason names both rules.
+// One rule lowers the limit to the smallest limit that was enough. A later rule raises it to a peak that was measured after a kill.
+// This peak is still below the amount of the models. The reason names both rules.
 func TestTheReasonNamesALowerLimitThatWasRaised(t *testing.T) {
 	d := boundedGrant{
 		limit: 6 * sizing.GiB, model: 7 * sizing.GiB, rule: byPeak, lowered: 2 * sizing.GiB, loweredBy: byFollowing,
@@ -24,8 +24,8 @@ func TestTheReasonNamesALowerLimitThatWasRaised(t *testing.T) {
 	assert.Equal(t, 1, strings.Count(d.describe(Question{}), "; "))
 }
 
-// If the amount for an input outside the range differs from the amount at the edge only in the third digit, the reason names no
-// factor.
+// If the amount for an input outside the range is less than half a percent above the amount at the edge, the reason names no
+// factor, because it would be printed as 1.
 func TestTheReasonNamesNoFactorOfOne(t *testing.T) {
 	b := new(buffers)
 	b.extrapolation.edgeAmount, b.extrapolation.riseFactor = 1e9, 1.1

@@ -10,8 +10,8 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// A release multiplies the peaks of all tasks of a young DAG by three. From the third run on, the tasks know the new level
-// themselves, so the run score must not raise their grants further.
+// A release multiplies the peaks of all tasks of a DAG by three, while the tasks are in their cold start. After three runs at the
+// new level, each task has learned this level itself, so the run score must not raise the grants further.
 func TestTheRunScoreDoesNotCountALastingChange(t *testing.T) {
 	const change, runs = 10, 30
 	replay := func(ablation taskmodel.Ablation) (s dagResult) {

@@ -44,8 +44,9 @@ func fittedModel(t *testing.T, n int) (*Model, func() sizing.Features) {
 	return fitted, draw
 }
 
-// levelOfPlayers returns the level of a row if only some players are known: player i is known if bit i of set is 1. To the
-// line and to the trees the columns of all other players are unknown.
+// levelOfPlayers returns the level of a row if only some players are known: player i is known if bit i of set is 1. A player, in
+// the sense of Shapley values, is a feature or a pair of features. The line and the trees do not know the columns of the other
+// players.
 func (m *Model) levelOfPlayers(cells []sizing.Value, weights *[experts.ModelCount]float64, set uint) float64 {
 	o := m.Models
 	x, tree := o.Enc.encode(cells, nil, nil)

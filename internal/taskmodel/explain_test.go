@@ -14,6 +14,7 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
+// requireExact requires that the grant of an explanation is `granted`, and the product of its base and its factors.
 func requireExact(t *testing.T, e taskmodel.Explanation, granted sizing.Bytes, about any) {
 	t.Helper()
 	require.Equal(t, granted, e.Granted, about)

@@ -10,7 +10,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// A retry that was sized without a prediction is often reported without the features of its run, and a template may be empty.
+// A retry that was sized without a prediction is often reported without the features of its run, and the template of a
+// feature may give an empty text.
 func TestInputsThatSomeRunsLackAreExtrapolated(t *testing.T) {
 	without := func(f sizing.Features) { delete(f, "rows") }
 	empty := func(f sizing.Features) { f["rows"] = sizing.TextValue("") }

@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// All inputs differ by a few percent, less than the peaks of equal inputs. They do not show how the peak grows with the input.
+// The inputs differ by a few percent, which is less than the noise of the peaks. So the runs do not show how the peak grows with
+// the input.
 func TestInputsAboveANarrowRangeGetAProportionalGrantWithoutARisk(t *testing.T) {
 	for name, peak := range map[string]func(x float64) float64{
 		"proportional":             func(x float64) float64 { return 2 * x },

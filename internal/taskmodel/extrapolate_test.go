@@ -144,7 +144,8 @@ func TestExtrapolatedRunsAreLearned(t *testing.T) {
 	assert.NotEmpty(t, blob)
 }
 
-// sizeUncapped checks that Risk states the same risk for the limit of the answer.
+// sizeUncapped returns the answer to a question without a cap. It checks that Risk gives the promised risk for the limit of the
+// answer.
 func sizeUncapped(k *task, f sizing.Features) taskmodel.Answer {
 	q := question(f)
 	q.Cap = 0

@@ -9,8 +9,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// An hourly task has larger peaks in the office hours of weekdays. The first hours of the first weekend are at night, so their
-// small peaks are not an effect of the weekend that comes on top of that of the hour.
+// An hourly task has larger peaks in the office hours of weekdays. The first hours of the first weekend are at night, so the hour
+// alone explains their small peaks. The model must not learn an additional effect of the weekend from these peaks.
 func TestRunsInTheFirstHoursOfTheFirstWeekendAreRarelyKilled(t *testing.T) {
 	killed := 0
 	for seed := range uint64(6) {

@@ -9,7 +9,7 @@ import (
 
 // The peaks grow by 1 % per run, so the newest runs set a record every few runs. The runs from the 151st on are killed at most
 // about twice as often as promised.
-func TestOldTasksWithGrowingPeaksKeepTheirPromises(t *testing.T) {
+func TestPromisesForGrowingPeaks(t *testing.T) {
 	kills, promised, granted, used := 0, 0.0, 0.0, 0.0
 	for seed := range uint64(6) {
 		k, rng := newTask(t), newRand(970+seed)
@@ -29,8 +29,8 @@ func TestOldTasksWithGrowingPeaksKeepTheirPromises(t *testing.T) {
 
 // The peaks grow by 4 % per run. The cold-start rule must not treat the growth as noise. Also when the experts compete with this
 // rule, the grants must stay near the peaks.
-func TestYoungTasksWithGrowingPeaksAreGrantedLittleMore(t *testing.T) {
-	kills, young, older := 0, 0.0, 0.0
+func TestGrantsStayNearGrowingPeaksInTheColdStart(t *testing.T) {
+	kills, coldStart, later := 0, 0.0, 0.0
 	const tasks, runs = 4, 44
 	for seed := range uint64(tasks) {
 		k, rng := newTask(t), newRand(980+seed)
@@ -42,16 +42,16 @@ func TestYoungTasksWithGrowingPeaksAreGrantedLittleMore(t *testing.T) {
 			}
 			kills += countIf(s.killed)
 			if i < 32 {
-				young += s.granted / gibs / (tasks * 20)
+				coldStart += s.granted / gibs / (tasks * 20)
 			} else {
-				older += s.granted / gibs / (tasks * 12)
+				later += s.granted / gibs / (tasks * 12)
 			}
 		}
 	}
-	assert.Less(t, young, 1.18) // 1.35 without a trend
-	assert.Less(t, older, 1.18)
+	assert.Less(t, coldStart, 1.18) // 1.35 without a trend
+	assert.Less(t, later, 1.18)
 	assert.LessOrEqual(t, kills, 4)
-	t.Logf("granted %.2f and %.2f times the peaks, %d killed", young, older, kills)
+	t.Logf("granted %.2f and %.2f times the peaks, %d killed", coldStart, later, kills)
 }
 
 func countIf(b bool) int {

@@ -93,7 +93,7 @@ func TestFewKillsAreNoStreak(t *testing.T) {
 	for i := range 4 {
 		k.report(withRows(1000.5+float64(i)), killed(4))
 	}
-	for range 20 { // the same features count once
+	for range 20 { // runs with the same features count once
 		k.report(withRows(1003.5), killed(4))
 	}
 	after := k.model.Size(question(withRows(1040.25)))

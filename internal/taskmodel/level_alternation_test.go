@@ -10,7 +10,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// runDaily runs the task on each day from a Monday on. dailyLevel returns the level of the peaks on a day.
+// runDaily runs the task perDay times on each day from a Monday on, and calls visit after each run. dailyLevel returns the level
+// of the peaks on a day.
 func (k levelTask) runDaily(days, perDay int, dailyLevel func(at time.Time) float64, visit func(at time.Time, run int, s runResult)) {
 	k.between = 24 * time.Hour / time.Duration(perDay)
 	at := time.Date(2025, 1, 6, 0, 0, 0, 0, time.UTC)
@@ -78,8 +79,9 @@ func TestFirstDaysOfTheMonthAreLearnedFromTwoMonths(t *testing.T) {
 	assert.LessOrEqual(t, killed, tasks/2)
 }
 
-// A release that is rolled back on another day leaves its changes: other runs have the same weekday.
-func TestARolledBackReleaseIsNoWeekday(t *testing.T) {
+// A release starts on a Thursday and is rolled back on the following Saturday, each time between two runs of the day. Other runs
+// have these weekdays, too, so the two changes of the level are no effect of the weekday, and both stay.
+func TestARolledBackReleaseIsNoEffectOfTheWeekday(t *testing.T) {
 	k := levelTask{newTask(t), newRand(2100)}
 	run := 0
 	release := func(time.Time) float64 {

@@ -37,7 +37,8 @@ func (k levelTask) runAt(level float64) (s runResult, ratio float64) {
 	return s, s.granted / gibs
 }
 
-// A release doubles the peaks. In nearly all tasks, only its first run is killed, and the margins return at once.
+// A release doubles the peaks. In nearly all tasks, only the first run after the release is killed, and the margins are soon narrow
+// again.
 func TestOnlyTheFirstRunAtANewLevelIsKilled(t *testing.T) {
 	var kills [3]int
 	late, promised, ratio := 0, 0.0, 0.0

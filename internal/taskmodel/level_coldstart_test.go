@@ -8,8 +8,8 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// A release multiplies the peaks of a task with an input by three in its cold start. From the third run on, the grants must
-// follow the input at the new level.
+// A release multiplies the peaks of a task with an input by three in its cold start. After three runs at the new level,
+// the grants must follow the input at this level.
 func TestAChangeOfTheLevelInTheColdStart(t *testing.T) {
 	for _, change := range []int{8, 12, 16, 20} {
 		used, wasted, killed := 0.0, 0.0, 0
@@ -38,7 +38,8 @@ func TestAChangeOfTheLevelInTheColdStart(t *testing.T) {
 	}
 }
 
-// Two runs need three times as much, and the next ones as much as before. These runs revoke the new level in the cold start, too.
+// Two runs need three times as much, and the next ones as much as before. The next ones revoke the new
+// level, in the cold start, too.
 func TestAWrongChangeOfTheLevelInTheColdStartIsRevoked(t *testing.T) {
 	grants := func(isDisturbed bool, ablation taskmodel.Ablation) (last float64) {
 		k, rng := newTask(t), newRand(1)

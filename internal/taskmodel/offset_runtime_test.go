@@ -44,7 +44,7 @@ func TestTheRunTimeHasAStartUpTime(t *testing.T) {
 	}
 }
 
-func TestARunTimeProportionalToItsInputHasNoStartUpTime(t *testing.T) {
+func TestARunTimeThatIsAPowerOfItsInputHasNoStartUpTime(t *testing.T) {
 	m := startUpTask(t, func(rows float64) float64 { return 10 * math.Sqrt(rows) })
 	require.Zero(t, m.Models.RunTimeOffset)
 	require.Nil(t, m.Models.RunTimeAbove)

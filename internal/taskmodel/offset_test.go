@@ -58,7 +58,7 @@ func TestTheLineFindsTheMemoryThatEveryRunNeeds(t *testing.T) {
 	}
 }
 
-func TestAPeakProportionalToItsInputsHasNoOffset(t *testing.T) {
+func TestAPeakThatIsAPowerOfItsInputsHasNoOffset(t *testing.T) {
 	product := func(rows, stores float64) float64 { return 0.01 * math.Sqrt(rows*stores) }
 	m := offsetTask(t, 200, product)
 	require.Zero(t, m.Models.Offset)
@@ -69,7 +69,7 @@ func TestAPeakProportionalToItsInputsHasNoOffset(t *testing.T) {
 func TestABlobWithAnOffsetHasANewFormat(t *testing.T) {
 	m := offsetTask(t, 200, baseAndProduct)
 	for j := range m.Models.Enc.Columns {
-		m.Models.Enc.Columns[j].LogUnit = 0 // it needs a newer format
+		m.Models.Enc.Columns[j].LogUnit = 0 // a unit needs a newer format than an offset
 	}
 	blob, err := m.Blob()
 	require.NoError(t, err)
@@ -105,7 +105,7 @@ func TestFeatureTermsWithAnOffsetSumToTheLevel(t *testing.T) {
 }
 
 // The feature `rows` stands for a counter: it does not influence the peak, and the next value of a counter is always slightly
-// above its range. Such a value needs no correction, also if the line has an offset.
+// above its range. Such a value must not be extrapolated, also if the line has an offset.
 func TestOffsetCausesNoExtrapolationOfACounter(t *testing.T) {
 	m := offsetTask(t, 200, func(_, stores float64) float64 { return 2 + 0.3*stores })
 	require.Positive(t, m.Models.Offset)

@@ -31,7 +31,7 @@ func (k *task) heapRuns(rng *rand.Rand, n int, isMeasured bool, heap func(limit 
 				k.report(f, end)
 				break
 			}
-			if failed += 1 / try; !isMeasured {
+			if failed += 1 / try; !isMeasured { // 1 / try is 1 for the first try and 0 for the others
 				end.MemoryMax = 0
 			}
 			end.Outcome = sizing.AppOOM

@@ -13,11 +13,11 @@ import (
 
 // A daily task needs 10 GiB at each full refresh, every thirty days, and 1 GiB otherwise. The feature `rows` has no influence
 // on the peak. After the first full refresh some models predict the second one well, but the experts have learned their weights
-// from the other runs. Without the rule for exceptions (Experts.expertAmount), 19 of the 66 full refreshes were killed, and the
-// third full refresh of one task was granted 2.1 GiB.
+// from the other runs. Without the rule for exceptions, which are runs with a rare value (Experts.expertAmount), 19 of the 66 full
+// refreshes were killed, and the third full refresh of one task was granted 2.1 GiB.
 //
-// In the second case the flag is sent only if it is set. With fits that use the flag only once eight runs have it, or once a
-// run in the older half of the history has it, 26 full refreshes were killed. Without the rule that the presence of the flag
+// In the second case the flag is sent only if it is set. With fits that use the flag only if at least eight runs, or
+// a run in the older half of the history, have it, 26 full refreshes were killed. Without the rule that the presence of the flag
 // is an exception, 18 were killed.
 func TestRareFlagCausesFewKills(t *testing.T) {
 	t.Parallel()

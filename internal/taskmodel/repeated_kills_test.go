@@ -36,7 +36,8 @@ func TestRepeatedKillsOfAFeatureRaiseItsGrantAndPromise(t *testing.T) {
 	assert.Empty(t, trained(t, k, m).RepeatedKills, "a run with this feature has succeeded")
 }
 
-// One of twenty runs was killed at 4 GiB and never succeeded; no feature explains it. The promise contains this share.
+// Every twentieth run was killed at 4 GiB and never succeeded, and no feature explains these kills. The promise contains the share
+// of these runs.
 func TestPromisesContainTheShareOfKillsThatNeverSucceeded(t *testing.T) {
 	k, rng := newTask(t), rand.New(rand.NewPCG(22, 4))
 	for i := range 200 {
@@ -48,5 +49,5 @@ func TestPromisesContainTheShareOfKillsThatNeverSucceeded(t *testing.T) {
 	}
 	s := trained(t, k, nil).Size(question(nil))
 	require.NotNil(t, s.Promised)
-	assert.Greater(t, *s.Promised, 0.035, "of the tries 0.05 were killed")
+	assert.Greater(t, *s.Promised, 0.035, "5 % of the tries were killed")
 }

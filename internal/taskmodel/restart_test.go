@@ -24,7 +24,8 @@ func dayOf(i int) time.Time { return time.Date(1970, 1, 2+i, 0, 0, 0, 0, time.UT
 
 const runsIn1970 = 364
 
-// learnYear reports daily runs until 31 December. Their peaks and run times double.
+// learnYear reports daily runs until 31 December. Their peaks and run times double. It returns the task, and a function that
+// returns a further run for a size, which is its peak in GiB and its run time in hours, both with noise.
 func learnYear(t *testing.T, features func(time.Time) sizing.Features, seed uint64) (*task, func(size float64) sizing.HistoryRow) {
 	k, rng := newTask(t), newRand(seed)
 	k.between = 24 * time.Hour

@@ -18,7 +18,7 @@ func TestScoreOfARun(t *testing.T) {
 	r.Add(runTask("a"), 1, RunError{Deviate: 2, Loading: 0.6})
 	// One error e with the loading l gives the score l·e/(1−l²) / (1 + l²/(1−l²)) = l·e.
 	assert.InDelta(t, 1.2, r.Score(runTask("b"), 1), 1e-12)
-	assert.Zero(t, r.Score(runTask("a"), 1), "the own error does not count")
+	assert.Zero(t, r.Score(runTask("a"), 1), "the error of the task itself does not count")
 	assert.Zero(t, r.Score(runTask("b"), 2), "the error belongs to another run")
 	assert.Zero(t, r.Score(sizing.TaskKey{Namespace: "n", DAG: "other", Task: "b"}, 1))
 	assert.Zero(t, r.Score(sizing.TaskKey{Namespace: "other", DAG: "d", Task: "b"}, 1))

@@ -69,8 +69,8 @@ type dagResult struct {
 	shifts       float64        // sum of squared shifts in standard deviations of the task's errors
 }
 
-// replay runs the DAG `runs` times with common factors of a seeded generator. The result is that of the runs after the first
-// quarter.
+// replay runs the DAG `runs` times. A random generator with the seed draws the factors of the runs and the noise. The result is
+// that of the runs after the first quarter.
 func (d *simulatedDAG) replay(runs int, seed uint64) (s dagResult) {
 	rng := newRand(seed)
 	for n := range runs {

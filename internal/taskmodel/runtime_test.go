@@ -14,6 +14,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
+// timed returns a success with the feature n and the given run time.
 func timed(seq int64, n, seconds float64) TrainingRow {
 	return TrainingRow{
 		Seq: seq, At: 100_000 * seq, Features: sizing.Features{"n": sizing.NumberValue(n)}, Outcome: sizing.Success, Censoring: sizing.Exact,
@@ -156,8 +157,8 @@ func TestOutlierProbabilityOfShortRuns(t *testing.T) {
 		assert.InDelta(t, .034, d.Outlier, .012, "median %v s", median)
 		assert.InDelta(t, d.Outlier, *d.Timeout, .015, "median %v s", median)
 		ratios := len(m.Ratios())
-		for i, tries := range []float64{3.3, 2} {
-			row := timed(int64(500+i), 100, tries*d.Median.Seconds())
+		for i, multiple := range []float64{3.3, 2} {
+			row := timed(int64(500+i), 100, multiple*d.Median.Seconds())
 			row.Outcome, row.Censoring, row.Peak = sizing.Failed, sizing.NoPeak, 0
 			m.Learn(row)
 			assert.Equal(t, i, len(m.Ratios())-ratios, "median %v s: only an outlier that was stopped adds no ratio", median)
@@ -269,7 +270,8 @@ func TestRunTimesAgreeWithTheCorrectedQuantiles(t *testing.T) {
 	}
 }
 
-// The model has followed the change after 20 runs, also by fits.
+// The run times of the newest driftRuns runs have changed by a factor. RunTimeDrift must return this factor, although a fit has
+// learned these runs.
 func TestDriftOfRunTimes(t *testing.T) {
 	for _, hasFeature := range []bool{false, true} {
 		for _, factor := range []float64{1, .6, 2} {
@@ -372,8 +374,8 @@ func TestRunTimesFollowReliableGrowthOutsideTheRange(t *testing.T) {
 	assert.Greater(t, outside.Quantile(.5), 1.3*edge.Quantile(.5))
 }
 
-// A prediction far above the known run times is bounded by their range from before the run, even if the run itself widens the
-// range.
+// A prediction far above the known run times is bounded by the range that was known before the run, even if the run itself widens
+// this range.
 func TestARunTimeDoesNotWidenTheRangeOfItsOwnPrediction(t *testing.T) {
 	m, b := New(), new(buffers)
 	learnRuns(m, rand.New(rand.NewPCG(8, 0)), 0, 50, .05, 1)

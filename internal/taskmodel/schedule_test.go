@@ -121,7 +121,7 @@ func TestReproducedRunsAreFittedSoon(t *testing.T) {
 		k.reportSuccess(f, gibs)
 	}
 	k.fit()
-	for n := range 3 { // 3 is 400/reproducedShare
+	for n := range 3 { // 3 is 400/reproducedShare, rounded down
 		assert.False(t, k.model.IsFitDue(), "%d runs", n)
 		f, gibs := growing(rng)
 		r := measuredRun(4 * gibs)

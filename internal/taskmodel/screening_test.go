@@ -62,6 +62,7 @@ func dates(n int) generator {
 	}
 }
 
+// ids draws runs with n long identifiers that never repeat, and a number that the peak is proportional to.
 func ids(n int) generator {
 	return func(rng *rand.Rand) (sizing.Features, float64) {
 		size := 1 + 9*rng.Float64()

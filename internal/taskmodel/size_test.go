@@ -64,6 +64,7 @@ func TestColdStartMarginsShrink(t *testing.T) {
 	assert.Equal(t, sizing.FromModel, k.model.Size(q).Source)
 }
 
+// sampleTasks returns tasks with different numbers of runs, some of them with many kills, and one task with unusual reports.
 func sampleTasks(t *testing.T) []*task {
 	t.Helper()
 	var tasks []*task

@@ -126,8 +126,8 @@ func TestSlightlySmallerPeaksStarveNoRun(t *testing.T) {
 	assert.NotContains(t, strings.Join(k.fit().Warnings, " "), "spills to disk")
 }
 
-// A new version of the program needs half of the memory and is slower. The first grants for it seem to starve it, until runs
-// with more memory are as slow.
+// A new version of the program needs half of the memory and is slower. The runs with its first,
+// smaller grants seem to be starved, until runs with more memory are equally slow.
 func TestSlowerVersionThatNeedsLessIsGrantedLess(t *testing.T) {
 	for seed := range uint64(4) {
 		k, rng, runs := newTask(t), newRand(seed), 0

@@ -14,6 +14,7 @@ import (
 // jumpAt is the number of rows from which on the runs of jumping need 5.7 times as much memory. One run in 19 has more rows.
 const jumpAt = 50_000
 
+// jumping draws runs that need jumpingGiB times factor, with a noise of 5 %.
 func jumping(rng *rand.Rand, factor float64) (sizing.Features, float64) {
 	rows := math.Floor(1e4 * math.Exp(rng.NormFloat64()))
 	return sizing.Features{"rows": sizing.NumberValue(rows)}, factor * jumpingGiB(rows) * math.Exp(0.05*rng.NormFloat64())
@@ -26,7 +27,7 @@ func jumpingGiB(rows float64) float64 {
 	return 6 + rows/2e4
 }
 
-// The expected kills without the search for a step are those of the same model without it.
+// The test compares the model with the same model without the search for a step.
 func TestRunsBeyondAStepAreSeldomKilled(t *testing.T) {
 	t.Parallel()
 	killed, over := map[bool]int{}, map[bool]float64{}

@@ -31,7 +31,7 @@ func TestAFitFindsAStep(t *testing.T) {
 		n     int
 		law   func(i int, x float64, rng *rand.Rand) float64
 		from  float64
-		least int // columns of the line
+		least int // smallest allowed number of columns of the step
 	}{
 		"upward, few runs beyond":   {60, func(_ int, x float64, _ *rand.Rand) float64 { return 0.5*math.Log(x) + indicator(x > 3) }, 3, 1},
 		"upward":                    {400, func(_ int, x float64, _ *rand.Rand) float64 { return 0.5*math.Log(x) + indicator(x > 5) }, 5, 2},
@@ -77,7 +77,8 @@ func stepPoints(n int, x func(i int) float64, y func(x float64) float64) (points
 	return points
 }
 
-// The line through a step may have an offset that the line with the step does not have. A model must not keep the former offset.
+// A line that is fitted without the step may have an offset, and the line with the step none. A model with a step must not keep
+// the offset of the line without it.
 func TestAModelWithAStepCanBeStored(t *testing.T) {
 	offsets := 0
 	for seed := range uint64(30) {

@@ -85,6 +85,8 @@ func question(f sizing.Features) taskmodel.Question {
 
 func bytes(gibs float64) sizing.Bytes { return sizing.Bytes(gibs * float64(gib)) }
 
+// row appends a try to the history and returns it. It sets the sequence number and the times of the try and, if they are missing,
+// its run id and its number.
 func (k *task) row(f sizing.Features, r sizing.HistoryRow) *sizing.HistoryRow {
 	k.history.LastSeq++
 	k.history.Total++
@@ -147,6 +149,7 @@ func (k *task) launch(run int, f sizing.Features) taskmodel.Answer {
 // launchTime is the time of every launch, because the guard does not see the times of the history.
 var launchTime = time.Unix(0, 0)
 
+// run sizes a run that needs `gibs` GiB, and reports its tries. After a kill, the next try gets the amount of a lift.
 func (k *task) run(f sizing.Features, gibs float64) (s runResult) {
 	k.t.Helper()
 	k.runs++
@@ -179,6 +182,7 @@ func (k *task) run(f sizing.Features, gibs float64) (s runResult) {
 	}
 }
 
+// train fits the model if the number of rows since the last fit is at least 25, and at least a tenth of the rows of that fit.
 func (k *task) train() {
 	k.t.Helper()
 	added := len(k.history.Rows) - k.trained

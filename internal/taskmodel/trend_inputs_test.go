@@ -60,7 +60,7 @@ func TestNumbersInTextsAreExtrapolated(t *testing.T) {
 			require.NotContains(t, inside.Reason, "outside")
 
 			blob := blobOf(t, k.model)
-			require.Equal(t, taskmodel.TrendVersion, k.model.Format(), "earlier releases would take the inputs for others")
+			require.Equal(t, taskmodel.TrendVersion, k.model.Format(), "earlier releases would confuse the inputs")
 			q := question(features(3 * largest))
 			assert.Equal(t, k.model.Size(q), reopen(t, blob).Size(q))
 		}

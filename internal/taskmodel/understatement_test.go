@@ -20,8 +20,10 @@ type attempt struct {
 	killedAnyway bool    // the try is OOM-killed whatever its allocation, such as by an OOM of the node
 }
 
+// attempts draws a run: its features, and a function that returns each of its tries.
 type attempts func() (f sizing.Features, next func(try int) attempt)
 
+// understated draws runs whose measured or sampled peaks are only a share of the memory that the runs need.
 func understated(rng *rand.Rand, draw generator, share float64, sampled bool) attempts {
 	return func() (sizing.Features, func(int) attempt) {
 		f, gibs := draw(rng)

@@ -12,7 +12,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// clustering draws a run with one of two methods. The numbers of the linear method are six times as large as those of the other.
+// clustering draws a run with one of two methods. The numbers of cells of the method knn are about six times as large as those of
+// the method spectral.
 func clustering(rng *rand.Rand) (cells float64, method string) {
 	cells = 1000 * noise(rng, .5)
 	if rng.IntN(2) == 0 {

@@ -35,7 +35,8 @@ func (s *Set) NeedsRefit(runs []Run) (reason string) {
 	return s.misfitOfNewTasks(unknown)
 }
 
-// newRuns returns the runs that are newer than the set, grouped by task.
+// newRuns returns the runs that are newer than the set, grouped by task: in `known` those of the tasks in the set, in `unknown`
+// those of other tasks.
 func (s *Set) newRuns(runs []Run) (known, unknown [][]*Run) {
 	at := map[Task]int{} // index in `known` or `unknown`
 	for i := range runs {

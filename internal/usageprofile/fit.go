@@ -101,10 +101,10 @@ func (q *Quality) score() float64 {
 	return q.Coverage * (q.Silhouette + 1/(1+q.DaviesBouldin)) / 2
 }
 
-// choose compares clusterings by HDBSCAN whose smallest size of a cluster doubles from a two-hundredth of the runs, but at
-// least smallestProfile, up to a quarter. It returns the one with the best score among those with two to maxProfiles
-// clusters, at least minCoverage and at least minSilhouette. If there is none, all runs except those far outside are one
-// profile.
+// choose compares HDBSCAN clusterings with several minimum cluster sizes. The first size is a two-hundredth of the runs, but at
+// least smallestProfile; each further size is twice the previous one, up to a quarter of the runs. choose returns the
+// clustering with the best score among those that have two to maxProfiles clusters, a coverage of at least minCoverage and a
+// silhouette of at least minSilhouette. If there is none, all runs except those far outside are one profile.
 func choose(tree *density.Tree, points [][]float64) (best candidate, err error) {
 	n := float64(len(points))
 	best = oneProfile(tree)

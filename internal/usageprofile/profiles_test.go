@@ -28,7 +28,7 @@ type stream struct {
 
 func newStream(seed uint64) *stream { return &stream{r: rand.New(rand.NewPCG(seed, 22))} }
 
-// run returns a run of a task, whose amounts deviate from the kind by about 10 %.
+// run returns a run of a task. The amounts of the run deviate from those of the kind by about 10 %.
 func (s *stream) run(task string, k kind) usageprofile.Run {
 	s.seq++
 	around := func(v float64) float64 { return v * math.Exp(0.1*s.r.NormFloat64()) }
@@ -45,6 +45,7 @@ func (s *stream) run(task string, k kind) usageprofile.Run {
 	return run
 }
 
+// anything returns a kind with random amounts.
 func (s *stream) anything() kind {
 	within := func(low, high float64) float64 { return low * math.Pow(high/low, s.r.Float64()) }
 	return kind{within(1e7, 1e12), within(1, 1e5), within(0.05, 64), within(0.01, 1)}

@@ -20,8 +20,9 @@ const (
 	minScale       = 0.1    // smallest scale of the logarithms: smaller differences are noise
 )
 
-// newScaler chooses the scale of each quantity: the interquartile range, so that outliers do not compress the other runs, or
-// the standard deviation if half of the runs are almost equal.
+// newScaler chooses the quantities and their scales. The scale of a quantity is its interquartile range divided by that of the
+// standard normal distribution, so that outliers do not compress the other runs. If half of the runs are almost equal, the scale
+// is the standard deviation, but at least minScale.
 func newScaler(runs []Run) Scaler {
 	var s Scaler
 	var columns [][]float64

@@ -43,7 +43,7 @@ func TestLargeInputsAfterAlmostEmptyOnes(t *testing.T) {
 }
 
 // The peak grows with the rows, which are at most 100 in the learned runs. Up to 90,000 rows a larger input never gets clearly
-// less than a smaller one; the margin changes where the lines of the cold-start rule end, at eleven times the largest known number.
+// less than a smaller one. The margin changes at eleven times the largest known number, where the lines of the cold-start rule end.
 // From about 1,000 times the largest known number on, the grant is the static request, and the reason
 // does not call it a saving.
 func TestGrantDoesNotFallAsTheInputGrows(t *testing.T) {
