@@ -181,10 +181,10 @@ func (a *Average) Predict(inputs, levels []float64, scale float64, prior *Prior,
 }
 
 // lineRangeRows is the least number of rows of a line for which isFar uses the range of the input; with fewer rows, the range is
-// too uncertain. A line with at least that many rows neither predicts from nor learns an input whose absolute value is too far above the
-// largest learned absolute value. The allowed distance is the width of the range, but at least minLineReach and at most
-// maxLineReach. An input that is too far may have another unit. If all learned numbers are at most 10 units (see SetUnit), no
-// input is too far. Distances are in logarithms.
+// too uncertain. A line with at least that many rows neither predicts from nor learns an input whose absolute value is too far
+// above the largest learned absolute value. The allowed distance is the width of the range, but at least minLineReach and at
+// most maxLineReach. An input that is too far may have another unit. If all learned numbers are at most 10 units (see SetUnit),
+// no input is too far. Distances are in logarithms.
 const lineRangeRows = 10
 
 var minLineReach, maxLineReach = math.Log(11), math.Log(1000)
