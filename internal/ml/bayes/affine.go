@@ -4,7 +4,8 @@ import "math"
 
 // Affine holds the sufficient statistics of the regression of a peak on one input x with a base: peak = a + b·x. The errors are
 // relative to the peak, as those of the other structures: the regression minimises Σ (1 − (a + b·x)/peak)², so it is a regression
-// of the constant 1 on 1/peak and x/peak. A Line, a power of the input, cannot show such a peak if some inputs are zero or small.
+// of the constant 1 on 1/peak and x/peak. A Line predicts a power of the input, which does not fit such a peak if some inputs are
+// zero or small.
 type Affine struct {
 	_           struct{} `cbor:",toarray"` // compact, because a task has up to twelve
 	Rows        float64  // weight of the rows that have the input
@@ -68,7 +69,8 @@ func (l *Affine) predict(x, nearest float64, prior *Prior, factors *BayesFactors
 	return ok
 }
 
-// predictAffines adds the affine regression of each input to mix. Where there is none, it adds the line a second time.
+// predictAffines adds the affine regression of each input to mix. If the regression predicts nothing, it adds the line of the
+// input a second time. If the line does not predict from this input either (hasLine), it adds the constant again.
 func (a *Average) predictAffines(inputs []float64, prior *Prior, mix *Mixture) {
 	mix.Affines.from = mix.N
 	for i, x := range inputs {

@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// baseAndShare returns an average that has learned n rows whose peak is 1 + x/50, with a noise of 5 %. Three of ten inputs are zero.
+// baseAndShare returns an average that has learned n rows, and the generator of its random numbers. The peaks are proportional to
+// 1 + x/50, with a noise of 5 %. On average, three of ten inputs x are zero.
 func baseAndShare(seed uint64, n int) (*Average, *rand.Rand) {
 	rng, a := rand.New(rand.NewPCG(seed, 4)), new(Average)
 	var mix Mixture
@@ -54,7 +55,7 @@ func TestWithFewRowsTheLineTakesThePlaceOfAnAffineRegression(t *testing.T) {
 	assert.Equal(t, mix.Scale[line], mix.Scale[affine])
 }
 
-// A linear function of an input that falls below zero is no peak.
+// The regression falls below zero for large inputs, but a peak is always positive.
 func TestAnAffineRegressionPredictsNoNegativePeak(t *testing.T) {
 	a := new(Average)
 	var mix Mixture

@@ -180,11 +180,11 @@ func (a *Average) Predict(inputs, levels []float64, scale float64, prior *Prior,
 	a.raiseUnvariedLines(inputs, lines, prior, mix)
 }
 
-// lineRangeRows is the least number of rows with which a line has a range. Such a line neither predicts from nor learns an
-// input whose absolute value is too far above the largest learned absolute value. The allowed distance is the width of the
-// range, but at least minLineReach and at most maxLineReach. An input that is too far may have another unit. If all learned
-// numbers are at most 10 units (see SetUnit), no input is too far. Distances are in logarithms. With fewer rows, the range is
-// too uncertain.
+// lineRangeRows is the least number of rows of a line for which isFar uses the range of the input; with fewer rows, the range is
+// too uncertain. A line with at least that many rows neither predicts from nor learns an input whose absolute value is too far
+// above the largest learned absolute value. The allowed distance is the width of the range, but at least minLineReach and at
+// most maxLineReach. An input that is too far may have another unit. If all learned numbers are at most 10 units (see SetUnit),
+// no input is too far. Distances are in logarithms.
 const lineRangeRows = 10
 
 var minLineReach, maxLineReach = math.Log(11), math.Log(1000)
@@ -236,8 +236,8 @@ func (a *Average) constant(deviation, rows float64, mix *Mixture, logWeight floa
 }
 
 // maxFall is the largest fall of a line or an affine regression outside the range of its input, in log peak: to half of the
-// peak that it predicts at the end of the range. The peak for an input near zero is often a constant, which a line in
-// logarithms does not show.
+// peak that it predicts at the end of the range. Near an input of zero the peak is often constant, and a line in logarithms does
+// not fit this.
 const maxFall = math.Ln2
 
 // predictLine adds the line of input i, whose value is x, to mix. The slope has the prior N(mean, Spread²), which counts as much

@@ -31,7 +31,7 @@ func growing(seed uint64, n int, growth float64, withTrend bool) (a *Average, mi
 	return a, mix, 20 + growth*float64(n)
 }
 
-func TestATrendFollowsPeaksThatGrowBesideAnInput(t *testing.T) {
+func TestATrendFollowsAGrowthThatTheInputDoesNotExplain(t *testing.T) {
 	for seed := range uint64(10) {
 		_, mix, y := growing(seed, 24, 0.05, true)
 		assert.Greater(t, mix.Weight[mix.trend], 0.5, "seed %d", seed)

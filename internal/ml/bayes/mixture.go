@@ -112,8 +112,8 @@ func (m *Mixture) Deviation() float64 { return m.deviation(m.MeanLevel()) }
 
 func (m *Mixture) logDensity(i int, y float64) float64 { return m.logDensityOf(i, y, m.Scale[i]) }
 
-// logDensityOf returns the log density of component i at y if it had this scale. For a line or an affine regression it is that of the
-// usual tails (narrow.go).
+// logDensityOf returns the log density of component i at y if it had this scale. For a line or an affine regression, the density
+// has the degrees of freedom of the variance, not the heavier tails of the prediction (narrow.go).
 func (m *Mixture) logDensityOf(i int, y, scale float64) float64 {
 	freedom := m.Freedom[i]
 	if v := &m.variances[i]; v.wide > 0 {

@@ -8,8 +8,9 @@ import "math"
 //
 // A relation that was exact in all rows so far may have rare exceptions, or may change. So a large error soon gives Prior.Deviation
 // its weight again (factorMemory), and the tails of predictions stay as heavy as those of the prior: their degrees of freedom are
-// Prior.Rows. The evidence is that of the usual tails. With heavy tails, a line would be more probable than a constant only
-// because the peaks have outliers.
+// Prior.Rows. The evidence is computed with the lighter tails of a Student's t with the degrees of freedom of the variance, which
+// grow with the rows, as for the constant. If the evidence used the heavy tails, too, a line would be more probable than a
+// constant only because the peaks have outliers.
 
 // narrowRatios are the narrow prior deviations, relative to Prior.Deviation.
 var narrowRatios = [...]float64{0.3, 0.1, 0.03}

@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// learnLinear returns an average that has learned n rows whose peak is base + x, with the given noise.
+// learnLinear returns an average that has learned n rows whose peak is proportional to base + x. noise is the standard deviation
+// of the log peak.
 func learnLinear(seed uint64, n int, base, noise float64) *Average {
 	rng, a := rand.New(rand.NewPCG(seed, 9)), new(Average)
 	var mix Mixture

@@ -2,7 +2,8 @@ package experts
 
 import "math"
 
-// Thresholds of a jump, which a fall of the level has, too.
+// Thresholds of a jump, a residual far above all earlier ones. The exported thresholds also serve package taskmodel, which finds
+// jumps in the cold start and falls of the level.
 const (
 	minJumpResiduals = 8    // least number of stored residuals
 	JumpRatio        = 1.5  // smallest ratio of a jump to the largest earlier residual
@@ -35,9 +36,9 @@ func jumpBound(sorted *ascending, deviation float64) float64 {
 	return max(JumpDeviations*deviation, JumpRatio*sorted.at(sorted.len()-1))
 }
 
-// ShiftLevel adds a number, which depends on the log peak, to the log peak and the predictions of each learned row, after the
-// task has reached a new level. The log residuals do not change. The result is the mean of these numbers or, if no row is stored
-// yet, the number for the largest peak.
+// ShiftLevel adds a number, which depends on the log peak, to the log peak and the predictions of each stored row, after the
+// task has reached a new level. The log residuals do not change. MaxPeak moves by the number for the largest peak, and the costs
+// by the mean of the numbers. The result is this mean or, if no row is stored yet, the number for the largest peak.
 func (x *Experts) ShiftLevel(shift func(log float64) float64) (mean float64) {
 	n := 0.0
 	for _, rows := range [...][]Entry{x.Rows, x.LowOutliers} {
@@ -70,7 +71,8 @@ func (x *Experts) ShiftLevel(shift func(log float64) float64) (mean float64) {
 	return mean
 }
 
-// ShiftLevel adds a number to the predicted log peaks of p. It does not change ColdStart and Cold.
+// ShiftLevel adds a number to the predicted log peaks of p, and moves MinAmount and the peak of Repeats by the same factor. It
+// does not change ColdStart and Cold.
 func (p *Point) ShiftLevel(log float64) {
 	for k := range p.Level {
 		p.Level[k] += log

@@ -24,8 +24,8 @@ func (x *Experts) levelClass(p *Point) int {
 	return min(levelClasses-1, int(-math.Log2(share)))
 }
 
-// hasLevelClass reports whether the class of its predicted level corrects the promise of a row. In a cold start there are too
-// few rows for classes, and exceptions have their own kill rate (ExceptionCounts).
+// hasLevelClass reports whether the promise of a row is corrected by the class of the row's predicted level. In a cold start there
+// are too few rows for classes, and exceptions have their own kill rate (ExceptionCounts).
 func (x *Experts) hasLevelClass(p *Point) bool { return !x.IsColdStart() && !p.IsException }
 
 func (x *Experts) levelFactor(p *Point) float64 {
@@ -35,8 +35,8 @@ func (x *Experts) levelFactor(p *Point) float64 {
 	return x.LevelFactors[x.levelClass(p)]
 }
 
-// recordLevel records, in the class of its predicted level, a row with a nominal promise and whether its peak exceeded the
-// answer. `mean` is the nominal promise that does not depend on the row.
+// recordLevel records the nominal promise of a row, and whether the peak of the row exceeded the answer, in the class of the
+// row's predicted level. `mean` is the nominal promise that does not depend on the row.
 func (p *Pool) recordLevel(class int, promised, mean float64, killed bool) {
 	p.LevelMean = p.LevelMean*poolDecay + mean
 	for k := range levelClasses {

@@ -36,7 +36,7 @@ const (
 	poolDecay   = 1 - 1.0/2000 // per row
 	agePrior    = 2.0          // weight of the prior of a ratio of kills to promises, in promised kills
 	effectDecay = 1 - 1.0/8    // per effect that RecordEffect adds to the same element of Effects
-	scoreDecay  = 1 - 1.0/64   // per row: the errors become smaller and less alike while the models learn
+	scoreDecay  = 1 - 1.0/64   // per row: while the models learn, the errors become smaller, and less correlated between the tasks of a run
 )
 
 func age(rows int) int { return min(ageCount-1, int(math.Log2(float64(max(rows, 1))))) }

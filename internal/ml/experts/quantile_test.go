@@ -33,7 +33,7 @@ func TestCountAboveMatchesALinearCount(t *testing.T) {
 	}
 }
 
-// The cached quantiles equal computed ones. The residuals of the rows nearest in level, which a reused Scratch caches, equal
+// The cached quantiles equal newly computed ones. The residuals of the rows nearest in level, which a reused Scratch caches, equal
 // those in a new Scratch.
 func TestCachedQuantilesAreUpToDate(t *testing.T) {
 	x, s, pool := trained(smallConfig(), 3, 60, normal(0.3))

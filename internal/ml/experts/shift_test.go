@@ -137,8 +137,8 @@ func TestTheErrorsOfABackfillAreForgotten(t *testing.T) {
 	assert.Less(t, killed, 8)
 }
 
-// The tests below are about the allowed kill rate (allowedKillRate) and its adaptive correction (AdaptiveTarget), not about
-// shiftAllowance. The allowance for chance is the increase of the allowed kill rate for a short history.
+// In the names of the tests below, the allowance is the allowed kill rate (allowedKillRate) with its adaptive correction
+// (AdaptiveTarget), not shiftAllowance. The allowance for chance is the increase of the allowed kill rate for a short history.
 func TestTheAllowanceAdaptsToKills(t *testing.T) {
 	x := New(Default(0.015))
 	x.Picks, x.LearnedRows = []Pick{{0, 1}}, 1e9 // no allowance for chance

@@ -44,8 +44,8 @@ func (c *column) bins() int { return len(c.cuts) + 2 }
 
 // NewBinned bins the columns of t. A column with at most maxBins distinct values gets a cut midway between each two
 // neighbouring values; another column gets at most maxBins−1 cuts, see cutsOf. If maxBins is 0, the number of bins is the
-// default of Config.MaxBins. NewBinned ignores the weights of the rows: a caller that removes rows and raises the weights of
-// the others keeps more rows where resolution is necessary. The caller must not change t.X afterwards. NewBinned returns
+// default of Config.MaxBins. NewBinned ignores the weights of the rows: if a caller passes a weighted sample of its rows, the
+// sample should have more rows where finer bins are necessary. The caller must not change t.X afterwards. NewBinned returns
 // ErrConfig or table.ErrShape.
 func NewBinned(t *table.Table, maxBins int) (*BinnedTable, error) {
 	if maxBins < 0 || maxBins == 1 || maxBins > maxBinCount {

@@ -35,8 +35,8 @@ type grower struct {
 	first     []float64     // scratch of buildCounts: first derivatives
 	terms     binaryTerms   // scratch of buildCounts
 	columns   []int         // columns that the tree may split
-	binary    []int         // those of columns whose codes are 0 and 1; one is left out if their number is odd
-	wide      []int         // the others of columns
+	binary    []int         // the elements of the field columns whose codes are 0 and 1; one is left out if their number is odd
+	wide      []int         // the other elements of the field columns
 	isBinary  []bool        // by column of data: its codes are 0 and 1
 }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/table"
 )
 
-// Equal weights need no sums of h, so they take another path than other weights. Doubled weights with a doubled penalty
-// double every sum, and doubling is exact. So both paths must find the same trees, bit for bit.
+// Rows without weights need no sums of h, so the code for them differs from that for weighted rows. Weights of 2 with a doubled
+// penalty double every sum, and doubling is exact. So both must find the same trees, bit for bit.
 func TestTreesOfCountedRowsEqualThoseOfWeightedRows(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 0))
 	rows := &table.Table{Names: make([]string, 11)}

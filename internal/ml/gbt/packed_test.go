@@ -22,7 +22,7 @@ func TestPackedTreesPredictTheSame(t *testing.T) {
 			switch x[j] = math.Round(rng.NormFloat64() * math.Pow(4, float64(j))); {
 			case rng.IntN(6) == 0 && j%2 == 0:
 				x[j] = math.NaN()
-			case j == 5: // only missing or one value: a cut of +Inf
+			case j == 5: // missing or 3: the only possible split has the cut +Inf
 				x[j] = []float64{math.NaN(), 3}[rng.IntN(2)]
 			}
 		}

@@ -62,7 +62,7 @@ func (f *nodeFinder) search(column int, bins []sums) {
 //
 //	GL²·s > a·(bar·(s − a) − G² + 2·G·GL)
 //
-// An empty bin repeats the previous cut and cannot exceed it.
+// The cut after an empty bin gives the same children as the cut before the bin, so it cannot replace that cut.
 func (f *nodeFinder) scan(column int, bins []sums, left sums) {
 	if f.countsRows {
 		f.scanCounts(column, bins, left)

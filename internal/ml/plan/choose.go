@@ -23,7 +23,7 @@ const (
 	maxRisk     = 0.03 // largest accepted kill rate of a rule at a caution of 1; newPlanner divides it by the caution of the pool
 )
 
-// Plan returns the plan of the next run; `grant` is the static grant of the run in bytes. It chooses the rule with the
+// Plan returns the plan of the next run; `grant` is the static grant of the run in bytes. Plan chooses the rule with the
 // least expected cost among the rules with an accepted kill rate and those that are as safe as the static grant
 // (Learner.isAsSafeAsStatic). This cost is the cost of all tries of the run and the price of the expected kills. The first
 // rule, the static grant, is always a candidate. A rule whose tries cost more than those of the static grant is no candidate.

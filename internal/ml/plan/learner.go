@@ -143,7 +143,7 @@ func (t *tally) add(kills, cost float64) {
 	t.Cost += cost
 }
 
-// partialKill returns 1 for a kill, and a part of 1 for a run that came near its limit. Thus a rule
+// partialKill returns 1 for a kill, and a part of 1 for a run that came near its limit (a near kill). Thus a rule
 // that narrowly avoided a kill does not look as safe as a rule that never came near one.
 func partialKill(o outcome) float64 {
 	if o.killed {

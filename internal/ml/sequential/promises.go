@@ -59,8 +59,8 @@ func violationOf(bet float64, tries []Try, level float64) (from, to int) {
 	from, most := -1, level
 	for i := len(tries) - 1; i >= 0; i-- {
 		if !(log > 0) {
-			// The tries after i add no gain, so the stake that starts with try i is largest right after try i. A violation that
-			// later tries have shown is the newest one.
+			// The tries after i add no gain, so the stake that starts with try i is largest right after try i. If the tries
+			// after i have shown a violation, it is the newest one, and the search ends.
 			if from >= 0 {
 				break
 			}

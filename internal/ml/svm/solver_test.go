@@ -24,7 +24,8 @@ func problem(n int, penalty float64, seed uint64) (rows points, y, penalties []f
 	return rows, y, penalties
 }
 
-func whole(rows points) *kernel { return newKernel(rows, 0.5, maxCached) }
+// fullCache returns a kernel with γ 0.5 whose cache has space for all rows.
+func fullCache(rows points) *kernel { return newKernel(rows, 0.5, maxCached) }
 
 // For two rows at −1 and 1, the optimum is |β|·(1 − e⁻⁴) = 1 for both if the penalty is 2. With a penalty of 1 both |β| are
 // at their bound of 1. In both cases the boundary is midway between the rows.
@@ -54,7 +55,7 @@ func TestTheDualConstraintsHold(t *testing.T) {
 		rows, y, penalties := problem(80, penalty, uint64(seed))
 		rows.add(rows.row(0)) // equal rows with both signs are not separable
 		y, penalties = append(y, -y[0]), append(penalties, penalty)
-		s := newSolver(whole(rows), y)
+		s := newSolver(fullCache(rows), y)
 		bias := s.solve(penalties, 1e-3)
 		sum, size := 0.0, 0.0
 		for i, beta := range s.beta {
@@ -74,7 +75,7 @@ func TestTheOptimalityConditionsHold(t *testing.T) {
 	const tolerance = 1e-3
 	for seed := range uint64(5) {
 		rows, y, penalties := problem(150, 2, seed)
-		s := newSolver(whole(rows), y)
+		s := newSolver(fullCache(rows), y)
 		bias := s.solve(penalties, tolerance)
 		for i, alpha := range s.beta {
 			margin := y[i] * (s.decision(i) + bias)
@@ -98,8 +99,8 @@ func TestAHeldOutRowHasNoInfluence(t *testing.T) {
 			keptY, keptPenalties = append(keptY, y[i]), append(keptPenalties, penalties[i])
 		}
 	}
-	decisions := heldOut(newSolver(whole(rows), y), penalties, fold, 1e-7)
-	s := newSolver(whole(rest), keptY)
+	decisions := heldOut(newSolver(fullCache(rows), y), penalties, fold, 1e-7)
+	s := newSolver(fullCache(rest), keptY)
 	bias := s.solve(keptPenalties, 1e-7)
 	values := make([]float64, len(keptY))
 	for i := 2; i < len(y); i += folds {
@@ -119,14 +120,14 @@ func TestASingleSignIsAlwaysPredicted(t *testing.T) {
 		for i := range y {
 			y[i] = sign
 		}
-		assert.Equal(t, sign, newSolver(whole(rows), y).solve(penalties, 1e-3))
-		assert.Zero(t, newSolver(whole(rows), y).solve(make([]float64, 10), 1e-3), "without penalties the bias is 0")
+		assert.Equal(t, sign, newSolver(fullCache(rows), y).solve(penalties, 1e-3))
+		assert.Zero(t, newSolver(fullCache(rows), y).solve(make([]float64, 10), 1e-3), "without penalties the bias is 0")
 	}
 }
 
 func TestEvictionOfKernelRowsDoesNotChangeTheSolution(t *testing.T) {
 	rows, y, penalties := problem(60, 10, 9)
-	all, few := newSolver(whole(rows), y), newSolver(newKernel(rows, 0.5, 7*60), y)
+	all, few := newSolver(fullCache(rows), y), newSolver(newKernel(rows, 0.5, 7*60), y)
 	assert.Equal(t, all.solve(penalties, 1e-3), few.solve(penalties, 1e-3))
 	assert.Equal(t, all.beta, few.beta)
 	cached := 0
