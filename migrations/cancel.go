@@ -21,7 +21,8 @@ func (s *sessions) add(conn *pgx.Conn) {
 	s.conns = append(s.conns, conn)
 }
 
-// When ctx ends, cancelAfter calls `stop`, and then cancels the statements of the sessions repeatedly until `do` returns.
+// cancelAfter calls `do`. When ctx ends, it calls `stop`, and then cancels the statements of the sessions repeatedly until
+// `do` returns.
 func (s *sessions) cancelAfter(ctx context.Context, stop func(), do func() error) error {
 	ended := make(chan struct{})
 	var canceller sync.WaitGroup

@@ -160,7 +160,7 @@ func wasRejected(err error) bool {
 	return errors.As(err, &step) && errors.As(step.OrigErr, &answer) && answer.SeverityUnlocalized == "ERROR"
 }
 
-// stepBefore returns database.NilVersion before the first step.
+// stepBefore returns the newest step before `version`, or database.NilVersion if there is none.
 func stepBefore(version int) int {
 	last := database.NilVersion
 	for _, n := range stepNumbers() {
@@ -171,7 +171,7 @@ func stepBefore(version int) int {
 	return last
 }
 
-// stepAfter returns `version` if it is the newest step.
+// stepAfter returns the first step after `version`, or `version` if there is none.
 func stepAfter(version int) int {
 	for _, n := range stepNumbers() {
 		if n > version {
@@ -341,7 +341,7 @@ func repair(version int) string {
 	return checks.String() + "run " + rewind(version)
 }
 
-// rewind makes the step before `version` the current one, without a dirty mark.
+// rewind returns the statement that makes the step before `version` the current one, without a dirty mark.
 func rewind(version int) string {
 	if version <= 1 {
 		return "DELETE FROM schema_migrations"

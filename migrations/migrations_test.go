@@ -323,7 +323,7 @@ func sleeps(t *testing.T, conn *pgx.Conn) func() bool {
 	}
 }
 
-// condition selects rows of pg_locks.
+// waitsForLock returns a function that reports whether a lock is waited for. The condition selects rows of pg_locks.
 func waitsForLock(t *testing.T, conn *pgx.Conn, condition string) func() bool {
 	return func() (waits bool) {
 		require.NoError(t, conn.QueryRow(t.Context(), "SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND "+condition+")").Scan(&waits))
@@ -369,7 +369,7 @@ func TestUpWithoutTheLockKeepsTheDirtyMark(t *testing.T) {
 	requireStatus(t, dsn, latest(t), true)
 }
 
-// The numbers of steps have gaps.
+// stepsAfter counts the steps after a version, whose numbers have gaps.
 func stepsAfter(t testing.TB, version uint) (n int) {
 	t.Helper()
 	steps, err := filepath.Glob("*.up.sql")

@@ -1,10 +1,12 @@
 // Package reconcile looks up, in sources such as Prometheus, tries that were reported without a sampled peak, and tries
 // with a receipt that were never reported. It completes the reports of the former, and reports the latter.
 //
-//	report: end ──Delay──▶ looked up ──▶ amended                (a monitoring system lags)
+//	report: end ──Delay──▶ looked up ──▶ amended
 //	                           └──Within──▶ missing: the sampled peak stays unknown
 //	receipt: answer ──expected duration, Delay──▶ looked up ──▶ reported    (the reporter failed)
 //	                                                  └──Within──▶ expired: the outcome stays unknown
+//
+// Delay and Within are fields of Config. A lookup waits for Delay, because a monitoring system receives values with a delay.
 //
 // It depends on packages sizing and store and on functions of the types Source and Observe, but not on Prometheus,
 // HTTP or SQL. One replica at a time looks up tries for all replicas.
@@ -86,7 +88,7 @@ type Worker struct {
 	owner   string
 	log     *slog.Logger
 
-	ambiguous []error // the errors ErrAmbiguous of the current pass
+	ambiguous []error // the errors of the current pass that wrap ErrAmbiguous
 }
 
 // New returns a Worker.
@@ -124,7 +126,7 @@ func (w *Worker) RunOnce(ctx context.Context) error {
 	w.ambiguous = nil
 	err = errors.Join(w.reconcileUnsampled(ctx), w.reconcileUnreported(ctx))
 	if n := len(w.ambiguous); n > 0 {
-		w.log.WarnContext(ctx, "tries got no values, because a source knows several candidates for them", "tries", n, "first", w.ambiguous[0])
+		w.log.WarnContext(ctx, "a source knows several candidates for some tries, so its values were not used for them", "tries", n, "first", w.ambiguous[0])
 	}
 	return err
 }

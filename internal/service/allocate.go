@@ -134,9 +134,9 @@ func (c *allocator) question(ask *sizing.Ask, above sizing.Bytes) taskmodel.Ques
 
 // derivedCap returns the cap if neither the policy nor the caller sets one: four times the largest of the request, the
 // largest peak, the floor, the minimum grant and the extrapolated peak. Kills raise it to four times the largest killed
-// allocation, but at most fourfold, because the cause may be a leak. They do not raise it if this run and another one ended
-// with AppOOM, the other one even with the cap (Model.HasFailedWith). Without a known request and peak it is four times the
-// largest of the killed allocations, the minimum grant and the floor.
+// allocation, but at most to four times the cap without kills, because the cause may be a leak. They do not raise it if this
+// run ended with AppOOM, and another run ended with AppOOM with at least this cap (Model.HasFailedWith). Without a known
+// request and peak it is four times the largest of the killed allocations, the minimum grant and the floor.
 func (c *allocator) derivedCap(q *taskmodel.Question, run uint64) (sizing.Bytes, taskmodel.CapRule) {
 	killed := max(c.model.LargestKilled(), q.Above)
 	if q.Cap == 0 {
@@ -183,9 +183,10 @@ func minCap(a, b sizing.Bytes) sizing.Bytes {
 const minNode = sizing.GiB
 
 // schedulableCeiling returns the largest grant while larger ones fit no node, or zero if there is no such bound: half of
-// the smallest unschedulable allocation, but at least the measured peaks, the started allocations, the floor and minNode.
-// If this amount is not above the largest killed allocation of the task and the run, the ceiling is the middle between the
-// killed and the unschedulable allocation. The argument `above` is the largest killed allocation of the run, or 0.
+// the smallest unschedulable allocation, but at least the largest measured peak, the largest allocation with which a pod has
+// started, the floor and minNode. If this amount is not above the largest killed allocation of the task and the run, the
+// ceiling is the middle between the killed and the unschedulable allocation. The argument `above` is the largest killed
+// allocation of the run, or 0.
 func (c *allocator) schedulableCeiling(above sizing.Bytes) sizing.Bytes {
 	scheduled := max(c.model.LargestStarted(), c.model.LargestPeak(), c.policy.Floor, minNode)
 	killed := max(c.model.LargestKilled(), above)
@@ -214,7 +215,7 @@ func (c *allocator) grant(limit sizing.Bytes) sizing.Grant {
 }
 
 // answerStaticRequest sets the amounts of `a` to the static request, for the modes shadow and off. In
-// shadow mode the model's allocation becomes the shadow. If no request is known, the allocation is
+// shadow mode the model's allocation becomes a.Shadow. If no request is known, the allocation is
 // zero, because these modes answer only amounts that a caller requested.
 func (c *allocator) answerStaticRequest(a *sizing.Allocation, requested sizing.Resources) {
 	if c.policy.Mode == sizing.Shadow {

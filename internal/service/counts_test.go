@@ -42,9 +42,9 @@ func TestADurationIsDerivedFromTheTimes(t *testing.T) {
 	timed := endedTry("a", sizing.Success, gib)
 	timed.Duration, timed.StartedAt, timed.EndedAt = 0, end.Add(-time.Hour), end
 	r.report(timed)
-	ages := endedTry("b", sizing.Success, gib) // a start at Unix time 0 is wrong
-	ages.Duration, ages.StartedAt, ages.EndedAt = 0, time.Unix(0, 0), end
-	r.report(ages)
+	wrongStart := endedTry("b", sizing.Success, gib) // a start at Unix time 0 is wrong
+	wrongStart.Duration, wrongStart.StartedAt, wrongStart.EndedAt = 0, time.Unix(0, 0), end
+	r.report(wrongStart)
 	short := endedTry("c", sizing.Success, gib)
 	short.Duration = sizing.BelowResolution
 	r.report(short)
@@ -54,7 +54,7 @@ func TestADurationIsDerivedFromTheTimes(t *testing.T) {
 	for _, row := range r.history("counted").Rows {
 		derived = append(derived, row.Duration)
 	}
-	assert.Equal(t, []time.Duration{time.Hour, 0, time.Second / 4, time.Second / 2}, derived, "a duration of 0 s is short, and not unknown")
+	assert.Equal(t, []time.Duration{time.Hour, 0, time.Second / 4, time.Second / 2}, derived, "a reported duration of 0 s must count as a short one, not as an unknown one")
 }
 
 func TestAKillIsCountedOnce(t *testing.T) {

@@ -159,7 +159,7 @@ func knownFeatures(f sizing.Features, schema *sizing.Schema) (own sizing.Feature
 
 // taskForecast holds the values that a forecast reads from the model and the policy of a task.
 type taskForecast struct {
-	times  taskmodel.RunTimes // of the next run
+	times  taskmodel.RunTimes // predicted for instances of the simulated run
 	past   taskmodel.RunTimes // of past instances, predicted by the current model
 	ratios []float64          // of run times to the predictions before the runs, oldest first
 	// grants holds for each past run the mean memory of an instance in a draw from this run (simulatedInputs), in bytes; 0:

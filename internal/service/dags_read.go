@@ -21,6 +21,7 @@ const (
 	tasksPerRead = 100
 )
 
+// recentRuns holds the newest runs of a task.
 type recentRuns struct {
 	sample    sizing.History      // tries of these runs, oldest first
 	runs      []store.TaskRun     // oldest first: by their ends if the store summarised them, otherwise by the first try that was read

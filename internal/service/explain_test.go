@@ -191,7 +191,7 @@ func TestAReceiptWithoutAReadableStateIsExplainedWithANote(t *testing.T) {
 	}
 }
 
-// The receipt of shadow mode does not say whether a model gave the shadow.
+// The receipt of shadow mode does not say whether a model gave the amount in Shadow.
 func TestTheShadowOfALostModelIsExplainedWithANote(t *testing.T) {
 	r := newReplica(t)
 	r.trainTask("load", 40)

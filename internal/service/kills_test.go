@@ -59,7 +59,7 @@ func (r *replica) killUpToCap(run string, n int, limit sizing.Bytes) {
 	}
 }
 
-func TestKillsOfAnEndedRunDoNotWidenGrants(t *testing.T) {
+func TestKillsOfAnEndedRunDoNotRaiseGrants(t *testing.T) {
 	r := newReplica(t)
 	r.reportSteadyRuns("before", 60)
 	_, err := r.Train(t.Context(), task("load"))
@@ -79,7 +79,7 @@ func TestKillsOfAnEndedRunDoNotWidenGrants(t *testing.T) {
 	assert.Less(t, trained.Memory.Limit, 3*gib, "the initial limit was %s; reason: %s", initial, trained.Reason)
 }
 
-func TestOpenRetriesWidenGrantsUntilTheyEnd(t *testing.T) {
+func TestOpenRetriesRaiseGrantsUntilTheyEnd(t *testing.T) {
 	r := newReplica(t)
 	other := steadyAsk("")
 	other.Features = sizing.Features{"region": sizing.TextValue("apac")} // no run with these features is killed
@@ -94,15 +94,15 @@ func TestOpenRetriesWidenGrantsUntilTheyEnd(t *testing.T) {
 	r.start()
 	initial := r.predict(other).Memory.Limit
 	asks := r.liftBurst()
-	widened := r.predict(other)
-	require.Contains(t, widened.Reason, openKills)
-	require.Greater(t, widened.Memory.Limit, initial)
+	raised := r.predict(other)
+	require.Contains(t, raised.Reason, openKills)
+	require.Greater(t, raised.Memory.Limit, initial)
 	r.stop() // writes the receipts
 
 	restarted := joinReplica(t, r.dsn, service.Config{}).start()
 	afterRestart := restarted.predict(other)
 	assert.Contains(t, afterRestart.Reason, openKills)
-	assert.InEpsilon(t, float64(widened.Memory.Limit), float64(afterRestart.Memory.Limit), 0.02, "%s\n%s", widened.Reason, afterRestart.Reason)
+	assert.InEpsilon(t, float64(raised.Memory.Limit), float64(afterRestart.Memory.Limit), 0.02, "%s\n%s", raised.Reason, afterRestart.Reason)
 
 	for i := range 4 {
 		require.NoError(t, restarted.Void(t.Context(), asks[i].Try))

@@ -203,7 +203,7 @@ func (s *Service) applyReport(ctx context.Context, o *sizing.Observation, r *siz
 	}
 	s.counts.add(o, &answer, r.Replaced)
 	_, censoring := o.Peak()
-	if isBelowStatic || censoring == sizing.OwnLimit { // neither is a reason to widen the grants of other runs
+	if isBelowStatic || censoring == sizing.OwnLimit { // neither is a reason to raise the grants of other runs
 		task.Open.EndPlanned(&o.Try)
 	} else {
 		task.Open.End(&o.Try, o.Outcome)
@@ -275,12 +275,12 @@ func trainingRow(o *sizing.Observation, seq int64, answer *inflight.Answer, now 
 	}
 }
 
-// rejectionTTL is the time for which a rejected report makes the service unready for reports, if no
-// other report is stored. A database on a full disk, for example, answers pings but stores nothing.
+// rejectionTTL is the time for which a failed write of reports makes the service unready for reports, if no later write
+// succeeds. A database on a full disk, for example, answers pings but stores nothing.
 const rejectionTTL = 10 * time.Second
 
-// rejection holds the time at which the store last rejected a report, in Unix nanoseconds; 0 after a report
-// was stored.
+// rejection holds the time at which the store was last unavailable for a write of reports, in Unix nanoseconds; 0 after a
+// write that succeeded.
 type rejection struct{ at atomic.Int64 }
 
 func (r *rejection) update(ctx context.Context, err error, now time.Time) {

@@ -32,7 +32,7 @@ type plannerEntry struct {
 	task         sizing.TaskKey
 	planner      *TaskPlanner // nil if nothing was learned
 	poolVersion  int          // of the store.PlanPool that planner uses: the outcomes of the plans of all tasks of the namespace
-	checkedAt    time.Time    // of the last read of the store; after a failure set back, so that the next read follows plannerRetry later
+	checkedAt    time.Time    // of the last read of the store; after a failed read an earlier time, so that the next read follows plannerRetry later
 	isRefreshing bool         // whether a caller is reading the store
 }
 

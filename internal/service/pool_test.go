@@ -58,7 +58,7 @@ func TestAnswersUseTheModelsOfOtherTasksOfTheDAG(t *testing.T) {
 		require.NoError(t, err)
 		// The answers of a new replica use the sibling's share even before the replica decodes the sibling's model.
 		assertSameAnswers(t, fmt.Sprint("after training ", i), r, joinReplica(t, r.dsn, service.Config{}).start())
-		other.waitFor(func() bool { return other.modelVersion("sibling") == i+1 }, "a new version")
+		other.waitFor(func() bool { return other.modelVersion("sibling") == i+1 }, "the other replica must read the new version")
 		assertSameAnswers(t, fmt.Sprint("on another replica ", i), r, other)
 	}
 	assert.NotEqual(t, before.Memory, r.predict(ask("six", "")).Memory, "the pool changes the margin of a task with few runs")

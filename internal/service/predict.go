@@ -14,7 +14,7 @@ import (
 )
 
 // Predict returns the allocation of a try, and adds the receipt to the outbox. It may wait up to Config.DecodeWait for the
-// decoded model, and up to Config.ReadTimeout each for the plan and, of a later try, for the kills and the inputs. An invalid
+// decoded model, and up to Config.ReadTimeout each for the plan and, for a later try, also for the kills and the inputs. An invalid
 // ask gives an error of kind sizing.Invalid. Without an amount for the try, the kind is sizing.Unavailable while the model is
 // not loaded, and else sizing.NotFound.
 func (s *Service) Predict(ctx context.Context, ask *sizing.Ask) (*sizing.Allocation, error) {

@@ -133,16 +133,16 @@ func TestALiftIsGrantedWhateverTheReportOfItsTrySays(t *testing.T) {
 	}
 	request := sizing.LiftAsk{Ask: sizing.Ask{Features: rows(7), Requested: stored.Requested}, Reason: sizing.OOMKilled, Failed: 4 * gib}
 	for name, change := range map[string]func(*sizing.Observation, *sizing.LiftAsk){
-		"features":             func(_ *sizing.Observation, l *sizing.LiftAsk) { l.Features = rows(3) },
-		"a higher request":     func(_ *sizing.Observation, l *sizing.LiftAsk) { l.Requested.Memory = 32 * gib },
-		"a CPU request":        func(_ *sizing.Observation, l *sizing.LiftAsk) { l.Requested.CPU = 3 },
-		"a lower failed":       func(_ *sizing.Observation, l *sizing.LiftAsk) { l.Failed -= 4096 },
-		"a higher failed":      func(_ *sizing.Observation, l *sizing.LiftAsk) { l.Failed = 5 * gib },
-		"the kind of OOM":      func(_ *sizing.Observation, l *sizing.LiftAsk) { l.Reason = sizing.AppOOM },
-		"an unknown cause":     func(o *sizing.Observation, _ *sizing.LiftAsk) { o.Outcome = sizing.Killed },
-		"a lower failed limit": func(o *sizing.Observation, l *sizing.LiftAsk) { o.Outcome, l.Failed = sizing.Killed, gib },
-		"a failure":            func(o *sizing.Observation, _ *sizing.LiftAsk) { o.Outcome = sizing.Failed },
-		"less in the report":   func(o *sizing.Observation, _ *sizing.LiftAsk) { o.Features, o.Requested = nil, sizing.Resources{} },
+		"features":                         func(_ *sizing.Observation, l *sizing.LiftAsk) { l.Features = rows(3) },
+		"a higher request":                 func(_ *sizing.Observation, l *sizing.LiftAsk) { l.Requested.Memory = 32 * gib },
+		"a CPU request":                    func(_ *sizing.Observation, l *sizing.LiftAsk) { l.Requested.CPU = 3 },
+		"a slightly lower failed amount":   func(_ *sizing.Observation, l *sizing.LiftAsk) { l.Failed -= 4096 },
+		"a higher failed amount":           func(_ *sizing.Observation, l *sizing.LiftAsk) { l.Failed = 5 * gib },
+		"the kind of OOM":                  func(_ *sizing.Observation, l *sizing.LiftAsk) { l.Reason = sizing.AppOOM },
+		"an unknown cause":                 func(o *sizing.Observation, _ *sizing.LiftAsk) { o.Outcome = sizing.Killed },
+		"an unknown cause, a lower amount": func(o *sizing.Observation, l *sizing.LiftAsk) { o.Outcome, l.Failed = sizing.Killed, gib },
+		"a failure":                        func(o *sizing.Observation, _ *sizing.LiftAsk) { o.Outcome = sizing.Failed },
+		"less in the report":               func(o *sizing.Observation, _ *sizing.LiftAsk) { o.Features, o.Requested = nil, sizing.Resources{} },
 		"no allocation": func(o *sizing.Observation, l *sizing.LiftAsk) {
 			o.Allocated, o.MemoryMax, l.Failed = sizing.Resources{}, 5*gib, 4*gib
 		},

@@ -110,7 +110,7 @@ func (s *Service) sizeLift(task *modelcache.Task, ask *sizing.LiftAsk, run *infl
 }
 
 // allowRetryAtCap turns a denied lift at the cap into a retry while lifts are left, and after the last lift into
-// VerdictExhausted: in the modes shadow and off the answer is the static request, and the cap limits only the shadow.
+// VerdictExhausted: in the modes shadow and off the answer is the static request, and the cap limits only lift.Shadow.
 func allowRetryAtCap(lift *sizing.Lift, state *sizing.LiftState) {
 	isAtCap := lift.Verdict == sizing.VerdictAtCap || lift.Verdict == sizing.VerdictLeakSuspected
 	switch {

@@ -63,11 +63,11 @@ type Observations interface {
 	// another run id (Superseded). A report of an earlier execution is compared with the stored report of that execution, or stored
 	// with another run id (Late). If the start is unknown, PredictedAt takes its place.
 	//
-	// Record replaces nil features by those of the newest receipt of the try or else of its run, also in its argument, or else by
-	// those of a stored report of the run. Times are compared with microsecond
-	// precision. A usage series, an executed plan or a context (see ContextRows) amends a try without one, and is ignored
-	// otherwise. A detailed series amends a try without a series for plans (see Plans), replaces such a series with longer
-	// steps, and is ignored otherwise.
+	// Record replaces nil features, also in its argument, by those of the newest receipt of the try or else of its run. Without
+	// such a receipt it stores the features of a stored report of the run. Times are compared with microsecond precision. A usage
+	// series, an executed plan or a context (see ContextRows) amends a try without one, and is ignored otherwise. A detailed
+	// series amends a try without a series for plans (see Plans), replaces such a series with longer steps, and is ignored
+	// otherwise.
 	//
 	// Record creates unknown tasks. Each task with a new or amended observation becomes due for
 	// training (see TrainingQueue): at once after an OOM kill of a run that is not reproduced, otherwise

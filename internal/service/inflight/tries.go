@@ -1,6 +1,6 @@
 // Package inflight remembers tries between their prediction and their report: their answers, the
 // OOM kills of their runs, and the open tries of each task. From the open tries the guard derives
-// the factor by which it widens allocations.
+// the factor by which it raises allocations.
 package inflight
 
 import (

@@ -88,6 +88,7 @@ func (c *Cache) withoutActiveModel() (keys []sizing.TaskKey) {
 	return keys
 }
 
+// getOrAdd returns a task. If the cache does not know the task, getOrAdd creates it, with a model that is not decoded.
 func (c *Cache) getOrAdd(key sizing.TaskKey) *Task {
 	c.mu.Lock()
 	defer c.mu.Unlock()

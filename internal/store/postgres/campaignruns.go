@@ -162,9 +162,10 @@ func (s *Store) ClaimRuns(ctx context.Context, id int64, branch campaign.Branch,
 }
 
 // startableRuns returns how many new runs in state rule.From a trigger may claim (newRuns; -1: any number), and whether it may
-// claim runs that were given back (mayClaimGivenBack). The budget already counts the attempts of runs that were given back, so
-// its bound on runs does not stop them, but its other bounds do. Neither result limits runs with an expired lease, which are in
-// a later state. If the budget limits the trigger and is used up, startableRuns stops the campaign.
+// claim runs that were given back (mayClaimGivenBack): an earlier trigger claimed them, but returned them to this state
+// without starting their DAG runs. The budget already counts the attempts of these runs, so its bound on runs does not stop
+// them, but its other bounds do. Neither result limits runs with an expired lease, which are in a later state. If the budget
+// limits the trigger and is used up, startableRuns stops the campaign.
 func startableRuns(ctx context.Context, tx pgx.Tx, c *campaign.Campaign, rule *campaign.Rule) (newRuns int, mayClaimGivenBack bool, err error) {
 	if !rule.Spends() || c.Stopped == "" && c.Budget == (campaign.Budget{}) {
 		return -1, true, nil

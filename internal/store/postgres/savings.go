@@ -169,7 +169,7 @@ const taskUsageSQL = `
 		(SELECT peaks, peak_sum, peak_squares, used FROM savings_month AS m WHERE m.task = task.id AND day < summed.until)
 		UNION ALL
 		(SELECT peaks, peak_sum, peak_squares, used FROM savings_day AS d WHERE d.task = task.id AND day >= coalesce(summed.until, '-infinity'))
-		OFFSET 0) AS kept
+		OFFSET 0) AS sums
 	WHERE $1 = '' OR namespace = $1
 	GROUP BY namespace, dag_id, task_id
 	HAVING sum(peaks) > 0

@@ -26,7 +26,7 @@ selected AS MATERIALIZED (
 	LEFT JOIN savings_summed AS s ON s.task = task.id
 	CROSS JOIN LATERAL (
 		SELECT coalesce(date_trunc('month', $6::date + interval '1 month -1 day')::date, '-infinity') AS first_month,
-			CASE WHEN $7::date < s.until THEN date_trunc('month', $7::date::timestamp)::date ELSE coalesce(s.until, '-infinity') END AS end_of_months) AS kept
+			CASE WHEN $7::date < s.until THEN date_trunc('month', $7::date::timestamp)::date ELSE coalesce(s.until, '-infinity') END AS end_of_months) AS months
 	LEFT JOIN baseline AS b USING (namespace, dag_id, task_id)
 	LEFT JOIN owners ON owners.task = task.id
 	WHERE EXISTS (

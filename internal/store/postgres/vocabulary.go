@@ -102,7 +102,7 @@ const addWordsSQL = `
 	ORDER BY 1, 2
 	ON CONFLICT (name, position) DO NOTHING`
 
-// addWords stores the wanted texts of vocabularies as words. If another replica added words to a vocabulary at
+// addWords stores the pending words of vocabularies. If another replica added words to a vocabulary at
 // the same time, or the statement fails, for example because the task was deleted, addWords drops the vocabulary
 // from the cache. The caller holds s.vocabularies.mu.
 func (s *Store) addWords(ctx context.Context, byTask map[sizing.TaskKey]*vocabulary) error {
@@ -110,21 +110,21 @@ func (s *Store) addWords(ctx context.Context, byTask map[sizing.TaskKey]*vocabul
 		if len(v.pendingWords) == 0 {
 			continue
 		}
-		wanted := v.pendingWords
+		pending := v.pendingWords
 		v.pendingWords = nil
-		ids, positions := make([]int32, len(wanted)), make([]int16, len(wanted))
-		for i := range wanted {
+		ids, positions := make([]int32, len(pending)), make([]int16, len(pending))
+		for i := range pending {
 			ids[i], positions[i] = v.id, int16(len(v.words)+i)
 		}
-		tag, err := s.pool.Exec(ctx, addWordsSQL, ids, positions, wanted)
-		if err != nil || int(tag.RowsAffected()) < len(wanted) {
+		tag, err := s.pool.Exec(ctx, addWordsSQL, ids, positions, pending)
+		if err != nil || int(tag.RowsAffected()) < len(pending) {
 			delete(s.vocabularies.byTask, key)
 			if err != nil {
 				return err
 			}
 			continue
 		}
-		v.add(wanted)
+		v.add(pending)
 	}
 	return nil
 }

@@ -97,14 +97,14 @@ func testExecutions(t *testing.T, open func(*testing.T) store.Store) {
 		key := task("predicted")
 		ended := execution(firstTry(key, "r"), 0, 1)
 		recordNew(t, st, ended)
-		asked := kill(ended.Try, sizing.GiB)
-		asked.EndedAt, asked.Provisional = time.Time{}, true
-		requireConflict(t, "outcome", record(t, st, asked)[0])
-		asked.PredictedAt = ended.StartedAt
-		requireConflict(t, "outcome", record(t, st, asked)[0])
-		asked.PredictedAt = ended.EndedAt.AddDate(0, 0, 1)
-		require.Equal(t, "r (execution 1)", record(t, st, asked)[0].Superseded)
-		require.Equal(t, duplicate, statusOf(record(t, st, asked)[0]))
+		liftRequest := kill(ended.Try, sizing.GiB)
+		liftRequest.EndedAt, liftRequest.Provisional = time.Time{}, true
+		requireConflict(t, "outcome", record(t, st, liftRequest)[0])
+		liftRequest.PredictedAt = ended.StartedAt
+		requireConflict(t, "outcome", record(t, st, liftRequest)[0])
+		liftRequest.PredictedAt = ended.EndedAt.AddDate(0, 0, 1)
+		require.Equal(t, "r (execution 1)", record(t, st, liftRequest)[0].Superseded)
+		require.Equal(t, duplicate, statusOf(record(t, st, liftRequest)[0]))
 		require.Equal(t, duplicate, statusOf(record(t, st, ended)[0]), "a repeated report of the earlier execution must not replace the kill")
 		require.Equal(t, map[string][]sizing.Bytes{"r (execution 1)": {1}, "r": {-1}}, storedRuns(t, st, key))
 	})

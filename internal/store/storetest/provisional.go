@@ -178,10 +178,10 @@ func testProvisional(t *testing.T, st store.Store) {
 				}
 				recordNew(t, st, o)
 				before := history(t, st, o.Try.TaskKey).Rows
-				asked := kill(o.Try, 5*sizing.GiB)
-				asked.EndedAt, asked.Provisional = time.Time{}, true
-				asked.Requested, asked.Features = sizing.Resources{Memory: 99 * sizing.GiB, CPU: 9}, sizing.Features{"count": sizing.NumberValue(-5)}
-				recorded := record(t, st, asked)[0]
+				liftRequest := kill(o.Try, 5*sizing.GiB)
+				liftRequest.EndedAt, liftRequest.Provisional = time.Time{}, true
+				liftRequest.Requested, liftRequest.Features = sizing.Resources{Memory: 99 * sizing.GiB, CPU: 9}, sizing.Features{"count": sizing.NumberValue(-5)}
+				recorded := record(t, st, liftRequest)[0]
 				require.Equal(t, duplicate, statusOf(recorded))
 				require.Equal(t, o.Allocated.Memory, recorded.Allocated)
 				after := history(t, st, o.Try.TaskKey).Rows
