@@ -11,8 +11,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// As in the service, the cohort no longer sizes a task of which a run was killed at the cohort's amount, or just below this
-// amount. Too few tasks of the cohort needed that much more than predicted.
+// As in the service, the cohort no longer sizes a task after a run of this task was killed with the cohort's amount, or with
+// slightly less. Too few tasks of the cohort needed that much more than predicted.
 func TestTheCohortDoesNotRepeatAKill(t *testing.T) {
 	p := newLoadawarePolicy(Config{}.withDefaults())
 	question := func(task, run string) Question {

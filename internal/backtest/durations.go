@@ -63,7 +63,7 @@ type durationReplay struct {
 	errors     [2][]float64                    // relative errors of loadaware and of the running mean, on the rows with a prediction of loadaware
 	checks     checkpoints
 	byHistory  historyReplay
-	nextShapes int // row before which shapes are learned next
+	nextShapes int // index of the row before which the shapes are learned again
 }
 
 // Durations replays the run times of a trace with loadaware's own policy.

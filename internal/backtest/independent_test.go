@@ -18,7 +18,7 @@ type figure struct {
 	killed float64 // share of the rows that were killed at least once
 }
 
-// independent has the figures of an independent implementation of the baselines on four traces.
+// independent has the figures of an independent implementation of the baselines on four traces (docs/benchmarks.md).
 var independent = map[string]map[string]figure{
 	"retail": {
 		"static": {10.4, 0}, "max": {14.6, .5}, "krr": {13.5, .2}, "p95": {35.3, 4.8}, "p99": {25.4, 1.1}, "vpa": {37.6, 7.4},

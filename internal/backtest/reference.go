@@ -16,9 +16,9 @@ const (
 	referencePeriod = 20  // number of rows between two choices
 )
 
-// reference is the rule of a reference policy. Its figures depend on the rows at which it chooses a model: on a task of
-// 29,191 rows (hst), choices up to 19 rows later changed the utilisation by up to 2 percentage points and the share of
-// killed rows by up to 0.4.
+// reference is the rule of a reference policy. Its figures depend on the rows at which it chooses a model: on the
+// trace hst (docs/benchmarks.md), choices up to 19 rows later changed the utilisation by up to 2 percentage points and
+// the share of killed rows by up to 0.4.
 type reference struct {
 	margins      func(*window) []float64 // candidates for the margin, a factor on the prediction
 	coldFactor   float64                 // factor on the largest peak, for the allocations before referenceCold rows

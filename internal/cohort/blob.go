@@ -176,7 +176,7 @@ func (b *blob) open() (*Model, error) {
 		}
 	}
 	if m.widening = b.Widening; !m.widening.isValid() {
-		return nil, fmt.Errorf("decode a cohort: the factors on errors %v are not valid", m.widening)
+		return nil, fmt.Errorf("decode a cohort: the factors on the errors for new DAGs and names %v are not valid", m.widening)
 	}
 	m.setErrors(b.Errors)
 	trees := b.Trees

@@ -9,8 +9,8 @@ import (
 // The DAGs of a namespace may have little in common: in one of them tasks stay within their
 // requests, in another a request says nothing. So each DAG with enough tasks also gets a model of its
 // tasks alone. The model of a DAG answers first if its answers for these tasks would have cost less and been
-// closer than those of the model of the namespace (see isBetter), or if the trees of the namespace cannot answer. Both
-// answers come from models that have not learned the task; see hypotheticalAnswer.
+// closer to the peaks than those of the model of the namespace (see isBetter), or if the trees of the namespace
+// cannot answer. Both answers come from models that have not learned the task; see hypotheticalAnswer.
 
 const (
 	maxDAGs        = 64 // Fit fits models of at most this many single DAGs: those with the most tasks
@@ -130,17 +130,17 @@ func (l *Learner) restrictTo(dag string) *Learner {
 	return l.subset(func(t *taskRows) bool { return t.key.DAG == dag })
 }
 
-// of returns the model of a task's DAG; nil if there is none. m may be nil.
-func (m *Model) of(task *sizing.TaskKey) *Model {
+// modelOfDAG returns the model of a task's DAG; nil if there is none. m may be nil.
+func (m *Model) modelOfDAG(task *sizing.TaskKey) *Model {
 	if m == nil || m.dags == nil {
 		return nil
 	}
 	return m.dags[hashOfDAG(task.DAG)]
 }
 
-// first returns the model that answers first for a task. m may be nil.
-func (m *Model) first(task *sizing.TaskKey) *Model {
-	if own := m.of(task); own != nil && own.answersFirst {
+// firstModel returns the model that answers first for a task. m may be nil.
+func (m *Model) firstModel(task *sizing.TaskKey) *Model {
+	if own := m.modelOfDAG(task); own != nil && own.answersFirst {
 		return own
 	}
 	return m
@@ -149,7 +149,7 @@ func (m *Model) first(task *sizing.TaskKey) *Model {
 // learnDAG returns a copy of m in which the model of the row's DAG has learned the row, or m itself if the row
 // changes nothing; see Learn.
 func (m *Model) learnDAG(r *Row, level float64) *Model {
-	own := m.of(&r.Task)
+	own := m.modelOfDAG(&r.Task)
 	if own == nil {
 		return m
 	}

@@ -104,7 +104,7 @@ func TestADAGLikeTheOthersIsSizedByTheNamespace(t *testing.T) {
 }
 
 // A kill costs more than the memory that the killed grant wastes, but a single kill among few answers does not decide.
-func TestTheCostOfTrials(t *testing.T) {
+func TestTheCostOfHypotheticalAnswers(t *testing.T) {
 	of := func(limit, risk float64, peaks ...float64) float64 {
 		var s answerTotals
 		for _, p := range peaks {

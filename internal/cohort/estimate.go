@@ -8,10 +8,10 @@ import (
 
 // The quantities that the profiles estimate, as natural logarithms.
 const (
-	cores     = iota // largest number of cores in use
-	gpuMemory        // peak in bytes
-	memory           // peak in bytes
-	quantities
+	cores      = iota // largest number of cores in use
+	gpuMemory         // peak in bytes
+	memory            // peak in bytes
+	quantities        // number of quantities
 )
 
 // gridSteps is the number of equal steps in which the probabilities of a distribution go from 0 to 1.
@@ -153,7 +153,8 @@ type mixture struct {
 // negligible is the weight below which a profile does not enter a mixture.
 const negligible = 0.002
 
-// mixture returns ok false if no profile with a weight of at least `negligible` knows the quantity.
+// mixture returns the distribution of a quantity over the profiles. ok is false if no profile with a weight of at least
+// `negligible` knows the quantity.
 func (p *Place) mixture(quantity int) (m mixture, ok bool) {
 	sum := 0.0
 	m.low, m.high = math.Inf(1), math.Inf(-1)

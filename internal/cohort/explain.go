@@ -46,7 +46,7 @@ func (m *Model) Explain(q *Question, a *Answer) (e Explanation, ok bool) {
 		return Explanation{}, false
 	}
 	if a.ofDAG {
-		m = m.of(&q.Task)
+		m = m.modelOfDAG(&q.Task)
 	}
 	return m.explain(q, a), true
 }

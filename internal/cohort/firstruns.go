@@ -2,8 +2,8 @@ package cohort
 
 import "math"
 
-// firstRunKills compares what the models would have promised for the newest first successes, before they learned them, with the
-// kills that would have followed. The weight of a task halves with every firstRunsHalfLife newer tasks.
+// firstRunKills compares the risks that the models would have promised for the newest first successes, before the models learned
+// these successes, with the kills that would have followed. The weight of a task halves with every firstRunsHalfLife newer tasks.
 type firstRunKills struct {
 	Kills    float64 // number of answers below the peak
 	Promised float64 // sum of the promised risks

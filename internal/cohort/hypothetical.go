@@ -9,8 +9,8 @@ import (
 )
 
 // hypotheticalAnswer is what a model that has not learned a task answers for the task's first success, at the default risk
-// target. Such answers show what two models would have cost. The errors alone do not show it, because a model of few
-// tasks needs a wide margin.
+// target. Such answers show what the model of a DAG and that of the namespace would have cost (isBetter). The errors of
+// the models alone do not show these costs, because a model of few tasks needs a wide margin.
 type hypotheticalAnswer struct {
 	limit float64 // in bytes; 0: no answer
 	level float64 // predicted peak, in bytes

@@ -28,6 +28,7 @@ const (
 // rounds at a learning rate of 0.08 differed by a quarter between seeds.
 var treeConfig = gbt.Config{Rounds: 320, LearningRate: 0.02, MaxDepth: 3, MinLeafRows: 5, Subsample: 0.7, ColSample: 0.5, Seed: 1}
 
+// taskRows has the newest rows of a task, oldest first. Only Learner.Add sets the fields after rows.
 type taskRows struct {
 	key  sizing.TaskKey
 	rows []Row
@@ -64,7 +65,7 @@ type Learner struct {
 }
 
 // unseenError is the error, log(peak) − level, of the predicted log peak (level) of the first run of a
-// task. After a kill it is a lower bound. The first success of the task replaces it, even if another run succeeds.
+// task. After a kill it is a lower bound. The first success of the task replaces it, even if this is the success of another run.
 type unseenError struct {
 	error, level float64
 	novelty      novelty
@@ -345,15 +346,15 @@ func fitTrees(tasks []*taskRows, byRequest bool) (*Model, error) {
 
 // permuted returns the tasks in a random order that follows only from their names and `order`, so that another order of
 // arrival gives the same trees.
-func permuted[T interface{ place(order uint64) uint64 }](tasks []T, order uint64) []T {
+func permuted[T interface{ randomKey(order uint64) uint64 }](tasks []T, order uint64) []T {
 	tasks = slices.Clone(tasks)
-	slices.SortStableFunc(tasks, func(a, b T) int { return cmp.Compare(a.place(order), b.place(order)) })
+	slices.SortStableFunc(tasks, func(a, b T) int { return cmp.Compare(a.randomKey(order), b.randomKey(order)) })
 	return tasks
 }
 
-// place is a random number that follows only from the name of a task and `order`. The last steps of SplitMix64 (Steele
+// randomKey returns a random number that follows only from the name of a task and `order`. The last steps of SplitMix64 (Steele
 // et al. 2014) mix the hash, because the hashes of similar names are similar.
-func (t *taskRows) place(order uint64) uint64 {
+func (t *taskRows) randomKey(order uint64) uint64 {
 	h := hashOfTask(t.key) + order*0x9E3779B97F4A7C15
 	h = (h ^ h>>30) * 0xBF58476D1CE4E5B9
 	h = (h ^ h>>27) * 0x94D049BB133111EB

@@ -106,7 +106,7 @@ type Question struct {
 // CanSize reports whether trees can size a task: there are enough errors, and the request is at most maxRequestRatio times
 // the largest learned request. Trees of the ratio of peak to request also need the request; CanSize does not check that the
 // request is known. It returns false for a nil model.
-func (m *Model) CanSize(f Facts) bool { return m.first(&f.Task).canSize(&f) || m.canSize(&f) }
+func (m *Model) CanSize(f Facts) bool { return m.firstModel(&f.Task).canSize(&f) || m.canSize(&f) }
 
 func (m *Model) canSize(f *Facts) bool {
 	return m != nil && m.weight() >= minErrors && !m.isOutside(f)
@@ -118,7 +118,7 @@ func (m *Model) canSize(f *Facts) bool {
 // After a kill of the task, only peaks above the killed allocation count, in the errors of the trees and in the distribution of
 // the ratios. ok is false if no model has an answer; see sizeByTrees and sizeByRequest.
 func (m *Model) Size(q Question) (a Answer, ok bool) {
-	if own := m.of(&q.Task); own != nil && (own.answersFirst || !m.canSize(&q.Facts)) {
+	if own := m.modelOfDAG(&q.Task); own != nil && (own.answersFirst || !m.canSize(&q.Facts)) {
 		if a, ok = own.size(&q); ok {
 			return a, true
 		}

@@ -56,9 +56,9 @@ func TestFewTasksOfNewDAGsOrWithNewNamesAreKilled(t *testing.T) {
 		known  func(r *rand.Rand) []Row
 		unseen func(r *rand.Rand) []Row
 	}{
-		"new DAGs of other scales":                  {func(r *rand.Rand) []Row { return teamDAGs(6, "team", r) }, func(r *rand.Rand) []Row { return firstRuns(teamDAGs(8, "other", r)) }},
-		"new names, errors of a cross-validation":   {func(*rand.Rand) []Row { return salesDAGs(12, salesSteps) }, newSteps},
-		"new names, errors on tasks when they came": {func(*rand.Rand) []Row { return salesDAGs(30, salesSteps) }, newSteps},
+		"new DAGs of other scales":                {func(r *rand.Rand) []Row { return teamDAGs(6, "team", r) }, func(r *rand.Rand) []Row { return firstRuns(teamDAGs(8, "other", r)) }},
+		"new names, errors of a cross-validation": {func(*rand.Rand) []Row { return salesDAGs(12, salesSteps) }, newSteps},
+		"new names, errors on unseen tasks":       {func(*rand.Rand) []Row { return salesDAGs(30, salesSteps) }, newSteps},
 	} {
 		t.Run(name, func(t *testing.T) {
 			kills, promised := 0.0, 0.0
@@ -97,7 +97,7 @@ func TestWideningComparesTheErrorsOnNewTasksWithAllErrors(t *testing.T) {
 	assert.Less(t, w[newName], 1.0)
 	assert.InDelta(t, w[newDAG], w[newDAG|newName], 1e-9, "the DAG is new, too")
 	few := wideningOf(all, &[novelties][]weightedError{newDAG: errorsOf(5, 2)}, widening{newDAG: 3, newName: 2})
-	assert.InDelta(t, 3, few[newDAG], 1e-9, "five errors do not replace those of before")
+	assert.InDelta(t, 3, few[newDAG], 1e-9, "with five errors, the factor is at least the one before")
 	assert.InDelta(t, 2, few[newName], 1e-9)
 	assert.Equal(t, few, wideningOf(errorsOf(100, 0), &[novelties][]weightedError{}, few), "errors of 0 say nothing")
 

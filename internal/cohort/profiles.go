@@ -46,7 +46,7 @@ type class struct {
 	ID      int // of the profile; 0 is the outlier group, the runs without a profile
 	Tasks   int // number of tasks with a run in the profile
 	Runs    int
-	Spreads [quantities]distribution
+	Spreads [quantities]distribution // distributions of the quantities over the tasks of the profile
 }
 
 type labelledTask struct {
@@ -115,8 +115,8 @@ const orders = profileRuns
 // fitClassifier fits a classifier, whose temperature is 1. It uses ordered target statistics: the facts of a task are encoded
 // before the statistics learn the task. As in CatBoost (Prokhorenkova et al. 2018), the order is random and there are
 // several. In order of arrival, the tasks of one kind (such as one owner) are often neighbours, so the trees would learn how
-// many rows the statistics had when this kind began. In a single random order, only the last tasks are encoded with as many
-// rows in the statistics as a new task will be, so these few tasks would decide for all new tasks.
+// many rows the statistics had when this kind began. In a single random order, the statistics contain nearly all tasks, as
+// for a new task, only when the last tasks are encoded. So these few tasks would decide for all new tasks.
 func fitClassifier(tasks []*labelledTask, classes int, trees gbt.Config) (*classifier, error) {
 	unlabelled := make([]*taskRows, len(tasks))
 	for i, t := range tasks {
@@ -134,7 +134,7 @@ func fitClassifier(tasks []*labelledTask, classes int, trees gbt.Config) (*class
 		for _, t := range permuted(tasks, order) {
 			weight := 1 / math.Sqrt(float64(len(t.rows)))
 			for i := range t.rows {
-				if (t.place(orders)+uint64(i))%orders == order {
+				if (t.randomKey(orders)+uint64(i))%orders == order {
 					data.X = p.encode(&t.rows[i].Facts, data.X)
 					data.Y, data.W = append(data.Y, float64(t.classes[i])), append(data.W, weight)
 				}

@@ -88,7 +88,7 @@ func (b *classifierBlob) open(n int) (*classifier, error) {
 	}
 	for _, counts := range b.Bayes.Values {
 		if len(counts) != n {
-			return nil, fmt.Errorf("a value has %d counts, not %d", len(counts), n)
+			return nil, fmt.Errorf("naive Bayes has %d counts for a value, not %d", len(counts), n)
 		}
 	}
 	return c, nil

@@ -14,7 +14,7 @@ import (
 // wait for the training.
 //
 // A Model also holds models of single DAGs (see dag.go), which learn the runs of their DAG in the same way. For
-// some tasks the model of the DAG answers first, for others the model of the namespace; see Model.first.
+// some tasks the model of the DAG answers first, for others the model of the namespace; see Model.firstModel.
 
 // recentTasks holds the tasks that are not new to a published model.
 type recentTasks struct {
@@ -66,7 +66,7 @@ func (m *Model) learnPending(rows []Row, l *Learner) *Model {
 
 // Level predicts the log peak of a task without history by the trees of the model that answers first; NaN if
 // they cannot. It is valid for a nil model.
-func (m *Model) Level(f *Facts) float64 { return m.first(&f.Task).treeLevel(f) }
+func (m *Model) Level(f *Facts) float64 { return m.firstModel(&f.Task).treeLevel(f) }
 
 // treeLevel is Level by the trees of m itself.
 func (m *Model) treeLevel(f *Facts) float64 {
@@ -81,7 +81,7 @@ func (m *Model) treeLevel(f *Facts) float64 {
 // first learns the error of level, and the other model learns the error of its own prediction. The same run changes
 // nothing a second time. Learn returns nil for a nil model.
 func (m *Model) Learn(r *Row, level float64) *Model {
-	if m.first(&r.Task) != m {
+	if m.firstModel(&r.Task) != m {
 		return m.learnRun(r, math.NaN()).learnDAG(r, level)
 	}
 	return m.learnRun(r, level).learnDAG(r, math.NaN())

@@ -151,7 +151,7 @@ func TestAModelWithoutTreesLearnsRatios(t *testing.T) {
 	assert.Same(t, m, m.Learn(&row, math.NaN()))
 }
 
-// A kill without metadata takes those of the next try of the task.
+// A kill without metadata gets the metadata of the next try of the task.
 func TestKillsWithoutMetadataAreCompleted(t *testing.T) {
 	r := rand.New(rand.NewPCG(16, 1))
 	rows := []Row{task(1, r), task(1, r), task(2, r)}

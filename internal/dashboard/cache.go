@@ -11,8 +11,9 @@ import (
 )
 
 // cache keeps query results, so that not every load of a page runs its queries. A result is fresh for freshFactor
-// times the duration of its query, at most for maxFresh. Afterwards a page waits until a fast query has run again; a
-// slow query runs again in the background, and until maxStale pages show the previous result.
+// times the duration of its query, at most for maxFresh. After that time, a page waits
+// until a fast query has run again. A slow query runs again in the background, and pages show the previous result while
+// this result is not older than maxStale.
 type cache struct {
 	now     func() time.Time
 	log     *slog.Logger

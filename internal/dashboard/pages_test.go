@@ -124,7 +124,7 @@ func TestForecastOfADAG(t *testing.T) {
 		{TaskID: key.Task, Upstream: []string{}}, {TaskID: later.Task, Upstream: []string{key.Task}}, {TaskID: "never_ran", Upstream: []string{}}}}))
 	page := e.page("/ui/forecast?dag_id=etl&features=rows%3D3")
 	assert.Contains(t, page, "Ends after")
-	assert.Contains(t, page, "counted as instant: never_ran")
+	assert.Contains(t, page, "counted as 0 s: never_ran")
 	assert.Contains(t, page, "Memory of the run")
 	assert.Contains(t, e.page("/ui/forecast?dag_id=etl&features=rows"), "must be pairs")
 }

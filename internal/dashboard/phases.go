@@ -13,8 +13,8 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// PhasedTasks is the page that lists those tasks of a namespace of which the usage series of at least one run was
-// learned. The phases of a task are found only once it has a plan.
+// PhasedTasks is the page that lists the tasks of a namespace with at least one run whose usage series was learned. The
+// phases of a task are found only once it has a plan.
 type PhasedTasks struct {
 	Namespace  string      `json:"namespace"`
 	Namespaces []string    `json:"-"` // to choose from

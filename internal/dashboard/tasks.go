@@ -91,7 +91,7 @@ var taskColumns = []taskColumn{
 	{key: "wasted", name: "wasted GB·h", hint: "granted and not used, and killed tries", number: func(t *TaskRow) *float64 { return t.WastedGBH }},
 	{key: "killed", name: "killed", hint: "OOM kills as a share of the successes and OOM kills", number: func(t *TaskRow) *float64 { return t.KilledPercent }},
 	{key: "tries", name: "tries", number: func(t *TaskRow) *float64 { return fromInt(t.Tries) }},
-	{key: "why", name: "why not better", text: func(t *TaskRow) string { return orEmpty(t.WhyNot) }},
+	{key: "why", name: "why not better", hint: "what prevents a better size", text: func(t *TaskRow) string { return orEmpty(t.WhyNot) }},
 }
 
 func (d *Dashboard) tasks(req *pageRequest) (*view, error) {

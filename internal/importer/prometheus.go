@@ -28,7 +28,7 @@ func (t *TriesImporter) readPods(ctx context.Context, c *prometheus.Client, q pr
 	}
 	bar := t.con.progress(int64(len(pods)), "pods")
 	defer func() { _ = bar.Finish() }() // a drawing error does not matter
-	var window []sizing.Observation     // of the pods with the same From, the start of the query window that found them first
+	var window []sizing.Observation     // of the pods with the same LaunchedPod.From
 	for i := range pods {
 		if err := t.readPod(ctx, c, &pods[i], &window); err != nil {
 			return errors.Join(err, t.addInOrder(ctx, window))

@@ -15,7 +15,7 @@ func TaskPhases(w io.Writer, p *api.TaskPhases, format string) error {
 	fmt.Fprintf(w, "%s/%s: phases %s, %s, version %d\n", p.DagID, p.TaskID, p.Mode, Count(p.Runs, "learned run"), p.Version)
 	s := &p.Savings
 	if s.ShareOfStatic != nil {
-		fmt.Fprintf(w, "plans would take %.2f of the static grant: %.1f instead of %.1f GB·h in %s; killed %d instead of %d\n",
+		fmt.Fprintf(w, "plans would take %.2f of the memory time of static grants: %.1f instead of %.1f GB·h in %s; killed runs: %d instead of %d\n",
 			*s.ShareOfStatic, s.PlanGbh, s.StaticGbh, Count(s.Runs, "run"), s.PlanKilled, s.StaticKilled)
 	}
 	if c := s.CPU; c != nil {

@@ -94,7 +94,8 @@ func UsageProfile(w io.Writer, format string, d *api.UsageProfileDetail) error {
 	return members.Write(w, format)
 }
 
-// ProfileMetadata prints which facts predict the profile of a task, in one of Formats.
+// ProfileMetadata prints which facts predict the profile of a task, in one of Formats. In the table, "alone" and "without" are
+// the accuracies with this field only and with all other fields; "worth" is the accuracy with all fields minus "without".
 func ProfileMetadata(w io.Writer, format string, set *api.UsageProfileSet) error {
 	m := set.Metadata
 	if format == "json" {

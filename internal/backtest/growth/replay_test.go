@@ -78,7 +78,7 @@ func runOf(memory ...float64) *Run {
 	return r
 }
 
-func TestKilledTriesAreCharged(t *testing.T) {
+func TestCostsIncludeKilledTries(t *testing.T) {
 	r := runOf(1e9, 2e9, 5e9)
 	tries := simulate(r, constant(2e9))
 	require.Len(t, tries, 3, "the run must be killed at 2 GB and 4 GB")

@@ -231,7 +231,7 @@ func (e *Explanation) describeKill(k *KilledTry, killedAgain int) {
 	for i, rung := range e.Ladder {
 		if i > 0 && rung >= k.WouldHold {
 			k.Rung = i
-			text += fmt.Sprintf(", as step %d of the ladder (%s) does", i, rung.Approx())
+			text += fmt.Sprintf("; step %d of the ladder (%s) is at least this amount", i, rung.Approx())
 			break
 		}
 	}

@@ -36,7 +36,8 @@ func TestTextDescribesChainAndLadder(t *testing.T) {
 		"After an OOM kill the run gets the static request again; in enforce mode the run would get 8Gi, then 16Gi.", e.text())
 }
 
-// The base is rounded to whole bytes, and so equals the granted amount, which is 0.4 bytes below the unrounded base.
+// The base is 0.4 bytes above the granted amount, so the chain has one term, an upper bound. Rounded to whole bytes, the
+// base equals the granted amount.
 func TestABoundThatChangesNothingIsNotNamed(t *testing.T) {
 	e := taskmodel.ExplainCohort("the amount of similar tasks", math.Log(100<<20+.4), nil, 0, 100*sizing.MiB)
 	c := chainOf(&e)

@@ -12,7 +12,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Forty past runs have the inputs "full", "region", "ds" and "ts". Each case has a task that runs only with some inputs.
+// Forty past runs have the inputs "full", "region", "ds", "ts" and "rows". Each case has a task that runs only with some inputs.
 func TestAlikeKeepsTheRunsThatAgreeWithTheInputs(t *testing.T) {
 	past, at := make([]sizing.Features, 40), make([]time.Time, 40)
 	for k := range past {

@@ -28,7 +28,7 @@ type Task struct {
 	Upstream  []string                // ids of the tasks that must end before this task starts
 	Instances int                     // number of mapped instances, which start together; zero counts as 1
 	Quantile  func(u float64) float64 // quantile function of the run time of one instance, in seconds
-	Median    func(u float64) float64 // median run time of the task (of its longest instance, if it is mapped), in seconds, as a quantile function over the unknown inputs; for SimulateMedians
+	Median    func(u float64) float64 // quantile function of the median run time in seconds, which varies with the inputs that are unknown; for a mapped task, of the longest instance; only SimulateMedians uses it
 	Memory    float64                 // memory of one instance, in bytes
 
 	// A draw comes from one of several past runs. Each of the lists Ran, Counts and Memories has one element for each past run.
@@ -122,8 +122,8 @@ func CheckStructure(tasks []Task) (order []int, err error) {
 	return order, nil
 }
 
-// findCycle returns the indices of the tasks of a cycle, each followed by a task upstream of it, from the smallest index
-// on. `waiting` has for each task the number of its upstream tasks that are on a cycle or depend on one; `index` maps the ids
+// findCycle returns the indices of the tasks of a cycle. The first index is the smallest, and each task is followed by a task
+// upstream of it. `waiting` has for each task the number of its upstream tasks that are on a cycle or depend on one; `index` maps the ids
 // to indices.
 func findCycle(tasks []Task, index map[string]int, waiting []int) []int {
 	upstream := func(i int) int {

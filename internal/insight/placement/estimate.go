@@ -103,8 +103,8 @@ func (t *taskEffect) residual(e *Effects, r *row) float64 {
 	return t.partialResidual(r) - t.effect(e, r.node)
 }
 
-// partialResidual returns the log seconds of a row that neither the level nor the inputs nor the load explain. The
-// effect of the node type has to explain them.
+// partialResidual returns the part of the log seconds of a row that neither the level nor the inputs nor the load
+// explain. This part is the effect of the node type and noise.
 func (t *taskEffect) partialResidual(r *row) float64 {
 	y := r.y - t.level - t.load*r.load
 	for i, slope := range t.slopes {

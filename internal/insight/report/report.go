@@ -24,7 +24,8 @@ import (
 // Source reads the ledger and samples of peaks.
 type Source interface {
 	savings.Source
-	// PeakSample returns the runs with a known peak in a uniform sample of the tries of a task, at most `limit` tries.
+	// PeakSample returns the runs whose last try is in a uniform sample of at most `limit` tries of a task: those with a
+	// success of known peak, and those that were OOM-killed and never succeeded.
 	PeakSample(ctx context.Context, task sizing.TaskKey, limit int) ([]store.PeakRow, error)
 	// Realised compares the promised risks of first tries with their outcomes. It reads the newest receipts of a
 	// task, at most `limit`; these include the receipts of later tries.

@@ -113,7 +113,7 @@ func isPlausibleYear(t time.Time) bool {
 	return year >= 1970 && year < 2200
 }
 
-// parseLoad sets the load of the node from a cell. It does not check the range, because sizing.Placement.Bounded drops a value
+// parseLoad sets the load of the cluster from a cell. It does not check the range, because sizing.Placement.Bounded drops a value
 // outside 0 to 1.
 func parseLoad(cell string, o *sizing.Observation) error {
 	v, ok := parseNumber(cell)
