@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// system writes files below a temporary folder, which stands for the root of the file system, and returns this folder.
 func system(t *testing.T, files map[string]string) string {
 	root := t.TempDir()
 	for name, text := range files {

@@ -39,6 +39,8 @@ var packageDirs = []string{
 	"/Applications/Postgres.app/Contents/Versions/[0-9]*/bin", // Postgres.app
 }
 
+// findFor returns the installed programs that can run the cluster in a folder: those of its major version or, if there is no
+// cluster yet, the preferred ones.
 func findFor(cluster string) (binaries, error) {
 	found := installed(os.Getenv("PG_BINDIR"), packageDirs)
 	if len(found) == 0 {

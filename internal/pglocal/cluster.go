@@ -19,6 +19,7 @@ const (
 	port      = "5432" // a part of the socket's name; the server does not listen on TCP
 )
 
+// clusterVersion returns the major version of the PostgreSQL that created a cluster; 0 if the folder has no cluster.
 func clusterVersion(cluster string) (int, error) {
 	path := filepath.Join(cluster, "PG_VERSION")
 	text, err := os.ReadFile(path)

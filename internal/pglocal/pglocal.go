@@ -91,6 +91,7 @@ func newServer(dir string, cfg Config, l *lock) *Server {
 	return s
 }
 
+// choose finds the programs and the user that run the server.
 func (s *Server) choose() (err error) {
 	if s.bin, err = findFor(s.cluster()); err != nil {
 		return err

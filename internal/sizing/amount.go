@@ -86,9 +86,9 @@ func mayBeID(number string) bool {
 }
 
 // parseAmount reads a decimal number, alone or with a unit or an exponent: "1253", "1,234,567", "1 234 567", "1_234_567", "90 min",
-// "1e6". The result is in bytes or seconds, a count or, for a percentage, a fraction. ok is false for every other text, also for a
-// number with leading zeros, which is a code, and for an id: without a point and a sign, more than maxDigits digits or an exponent
-// above maxExponent.
+// "1e6". The result is in bytes or seconds, a count or, for a percentage, a fraction. ok is false for every other text. These
+// include a number with leading zeros, which is a code, and an id: a number for which mayBeID is true, with more than maxDigits
+// digits or an exponent above maxExponent.
 func parseAmount(s string) (v float64, ok bool) {
 	digits := strings.TrimPrefix(s, "-")
 	if digits == "" || digits[0] < '0' || digits[0] > '9' { // true for most texts

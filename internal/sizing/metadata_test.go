@@ -39,7 +39,7 @@ func TestMetadataIsBounded(t *testing.T) {
 	}
 	long["tags"] = []string{"a"}
 	got, warnings = long.Bounded()
-	assert.Equal(t, Metadata{"name00": long["name00"], "tags": {"a"}}, got, "of lists of 30 long values only the first, and a short entry, must be kept")
+	assert.Equal(t, Metadata{"name00": long["name00"], "tags": {"a"}}, got, "the first list of 30 long values and the short entry must be kept, and no other list")
 	assert.Len(t, warnings, MaxMetadata-1)
 
 	empty := Metadata{"zone": {"a"}}

@@ -59,7 +59,7 @@ func (q Quantiles) AtMost(most float64) Quantiles {
 	return Quantiles{min(q.Min, most), min(q.P50, most), min(q.P90, most), min(q.P99, most), min(q.Max, most)}
 }
 
-// AtLeast returns the quantiles, each raised to least.
+// AtLeast returns the quantiles, with `least` in place of each smaller one.
 func (q Quantiles) AtLeast(least float64) Quantiles {
 	return Quantiles{max(q.Min, least), max(q.P50, least), max(q.P90, least), max(q.P99, least), max(q.Max, least)}
 }
@@ -94,7 +94,7 @@ const (
 
 // GroupOf returns the group of a task with these peaks. With p99 = 600 MiB it is light;
 // with p50 = 2 GiB and p99 = 4 GiB moderate; with p99 = 20 GiB, or with p50 = 1 GiB
-// and p99 = 6 GiB, heavy. Without measured peaks it is light.
+// and p99 = 6 GiB, heavy. Without known peaks it is light.
 func GroupOf(memory Quantiles) Group {
 	switch {
 	case memory.P99 < float64(LightBytes):

@@ -140,13 +140,13 @@ func (s *Schema) Extend(f Features) bool {
 	return changed
 }
 
-// Shape returns a copy of the schema without the values of its categories.
-func (s *Schema) Shape() Schema {
-	shape := Schema{Version: s.Version, Fields: slices.Clone(s.Fields)}
-	for i := range shape.Fields {
-		shape.Fields[i].Categories = nil
+// WithoutCategories returns a copy of the schema without the values of its categories.
+func (s *Schema) WithoutCategories() Schema {
+	without := Schema{Version: s.Version, Fields: slices.Clone(s.Fields)}
+	for i := range without.Fields {
+		without.Fields[i].Categories = nil
 	}
-	return shape
+	return without
 }
 
 // CanAddCategory reports whether f is a category field that lacks v and may get another category. The limit is lower if v

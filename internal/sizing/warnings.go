@@ -118,7 +118,7 @@ func unitHint(peak, scale Bytes) string {
 }
 
 // PlausibleCores reports whether a CPU use may be learned. Millicores that are reported as cores exceed the cores of
-// every node, or a large multiple of scale. scale is the allocated or requested CPU, and zero if it is unknown.
+// every node, or a large multiple of `scale`, which is the allocated or the requested CPU; zero if both are unknown.
 func PlausibleCores(used, scale Cores) bool {
 	return used <= maxNodeCores && (scale == 0 || used <= coresFactor*scale)
 }

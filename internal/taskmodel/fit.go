@@ -123,7 +123,7 @@ func (m *Model) finishUpdate(whole *sizing.History, hasChampion bool, firstFit i
 // says so; nil means the rule for a backlog of this length. firstFit is the number of measured rows at the first of these fits;
 // 0: none.
 func (m *Model) learnNewRows(h *sizing.History, isFitDue func() bool) (firstFit int, err error) {
-	m.Schema = h.Schema.Shape()
+	m.Schema = h.Schema.WithoutCategories()
 	for i := range m.EarlyRows { // the schema may have gained fields since these rows
 		m.EarlyRows[i].Cells = padCells(m.EarlyRows[i].Cells, len(m.Schema.Fields))
 	}

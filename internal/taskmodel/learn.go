@@ -241,7 +241,7 @@ func seedOf(rows int) uint64 { return uint64(rows) }
 
 func (m *Model) extendSchema(f sizing.Features) {
 	if m.Schema.Extend(f) {
-		m.Schema = m.Schema.Shape()
+		m.Schema = m.Schema.WithoutCategories()
 		for i := range m.EarlyRows {
 			m.EarlyRows[i].Cells = padCells(m.EarlyRows[i].Cells, len(m.Schema.Fields))
 		}

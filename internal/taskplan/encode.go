@@ -12,8 +12,8 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/plan"
 )
 
-// Format is the version of the encoding of a State and of a plan.Pool. Those of another format are learned again from the
-// stored series.
+// Format is the version of the encoding of a State and of a plan.Pool. States and pools of another format are learned again
+// from the stored series.
 const Format = 4
 
 // MaxSize bounds an encoded state or pool, in compressed bytes.

@@ -66,12 +66,13 @@ func (s *State) replay(pool *plan.Pool, run *Run, samples []plan.Sample, timing 
 	}
 }
 
+// staticPlan returns a plan whose limit is always the grant, because no run was learned.
 func staticPlan(grant float64, timing plan.Timing) *plan.Plan {
 	return new(plan.Learner).Plan(new(plan.Pool), grant, timing)
 }
 
-// add adds the costs of a run, and whether it is killed at least once, with its plan and with static limits. `width` is the duration of a sample in
-// seconds.
+// add adds a run to the sums: with its plan and with static limits, its costs, and a kill if one of its tries is killed.
+// `width` is the duration of a sample in seconds.
 func (s *Savings) add(samples []plan.Sample, width float64, p *plan.Plan, timing plan.Timing, static float64) {
 	s.Runs++
 	cost, kills := tries(samples, width, p, timing)
@@ -109,7 +110,7 @@ func tries(samples []plan.Sample, width float64, p *plan.Plan, timing plan.Timin
 // plan.Plan.Lift uses at least this factor.
 const liftFactor = 1.5
 
-// staticTries is tries for limits that are constant during each try.
+// staticTries is like tries, but the limit is constant during each try.
 func staticTries(samples []plan.Sample, width, limit float64) (cost float64, kills int) {
 	for range maxTries {
 		at := slices.IndexFunc(samples, func(m plan.Sample) bool { return m.Memory > limit })
@@ -123,6 +124,7 @@ func staticTries(samples []plan.Sample, width, limit float64) (cost float64, kil
 	return cost, kills
 }
 
+// exceeded returns the index of the first sample that exceeds its limit; −1 if there is none.
 func exceeded(samples []plan.Sample, limits []float64) int {
 	for i := range samples {
 		if samples[i].Memory > limits[i] {

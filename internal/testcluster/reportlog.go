@@ -25,6 +25,7 @@ func (o Observation) Key() TryKey {
 	return TryKey{o.DAG, o.Task.Task, o.RunID, o.MapIndex, o.TryNumber}
 }
 
+// entry holds what is known about the reports of one try.
 type entry struct {
 	peaks map[int64]bool // in bytes, of all reports that were sent
 	acked bool

@@ -28,9 +28,10 @@ func (t *Trainer) runCohorts(ctx context.Context) {
 	}
 }
 
-// updateCohort trains the cohort of a namespace, unless it is not due. It does not wait for another training of the same
-// cohort, which may have begun with fewer runs; the first of the two is published. It only logs errors, because the models of
-// the tasks do not depend on the cohort. The mutex `oneAtATime` bounds the memory of several trainings.
+// updateCohort trains the cohort of a namespace, unless it is not due. It waits only for a training with the same mutex
+// `oneAtATime`, which bounds the memory of concurrent trainings. Another training of the same cohort may have begun with fewer
+// runs: of two concurrent trainings of a cohort, the first to end is published. It only logs errors, because the models of the
+// tasks do not depend on the cohort.
 //
 // A cohort is trained at the same priority as the tasks, because the first runs of new tasks depend on it.
 func (t *Trainer) updateCohort(ctx context.Context, namespace string, oneAtATime *sync.Mutex) {
@@ -54,6 +55,7 @@ func (t *Trainer) updateCohort(ctx context.Context, namespace string, oneAtATime
 	}
 }
 
+// namespaceSet is a set of namespaces, for one goroutine that waits for `added` and then takes all of them.
 type namespaceSet struct {
 	mu         sync.Mutex
 	namespaces map[string]struct{}

@@ -19,7 +19,7 @@ type cohortGrowth struct {
 	namespaces map[string]*growth // without namespaces whose CohortAge was not read, or whose cohort was due at the last read
 }
 
-// growth belongs to one namespace.
+// growth counts the new reports and kills of one namespace.
 type growth struct {
 	runs, kills       int // numbers of reports, and of kills among them, since readAt
 	dueRuns, dueKills int // values of `runs` and `kills` from which the cohort may be due

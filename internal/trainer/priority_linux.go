@@ -2,9 +2,10 @@ package trainer
 
 import "syscall"
 
-// niceIncrement is added to the nice value of a background job or of the trainer process (setpriority(2)). On a contended CPU it
-// leaves a third of the share (sched(7): a factor of 1.25 per step). It is small, because the garbage collector waits for each
-// thread of its process, and a thread at the nice value 19 hardly runs on a busy machine.
+// niceIncrement is added to the nice value of a background job or of the trainer process (setpriority(2)). On a contended CPU, a
+// thread with this increment gets a third of the CPU time of a thread without it (sched(7): a factor of 1.25 per step). The
+// increment is small, because the garbage collector waits for each thread of its process, and a thread at the nice value 19
+// hardly runs on a busy machine.
 const niceIncrement = 5
 
 // lowerThreadPriority adds niceIncrement to the nice value of the calling thread, if the system calls succeed. On Linux each

@@ -14,8 +14,9 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// searches records the order in which tasks were searched. It is in memory only: after a restart no task counts as searched,
-// and each replica searches independently. This is safe, because a new model replaces the active version by compare-and-swap.
+// searches records in which order the parameters of tasks were searched. It is in memory only: after a restart no task counts
+// as searched, and each replica searches independently. This is safe, because a new model replaces the active version by
+// compare-and-swap.
 type searches struct {
 	mu    sync.Mutex             // one search at a time
 	count int                    // number of searches so far
@@ -66,7 +67,7 @@ func (t *Trainer) SearchOnce(ctx context.Context) (bool, error) {
 const searchPage = 500 // largest number of tasks per query
 
 // searchNext returns the heavy task with a champion whose last search is the oldest; among equals, the first by name. It
-// removes all other tasks from t.searches.
+// removes from t.searches all tasks that are not heavy or have no champion.
 func (t *Trainer) searchNext(ctx context.Context) (next sizing.TaskKey, ok bool, err error) {
 	usage, err := t.store.TaskUsage(ctx, "")
 	if err != nil {

@@ -143,6 +143,7 @@ func (p *pipeline) promoteBad() int {
 	return version
 }
 
+// run is runUntil that ends after the first rollback.
 func (p *pipeline) run(tr *trainer.Trainer, n, parallel int) (ended, killed int, rolledBack bool) {
 	p.t.Helper()
 	return p.runUntil(tr, n, parallel, 1)
@@ -168,6 +169,8 @@ func (p *pipeline) runUnwatched(n, parallel int) (killed int) {
 	return killed
 }
 
+// runUntil executes n runs, with the trainings that are due after each run. Of these runs it predicts `parallel` at a time,
+// before any of them ends. It ends early when the audit trail lists `rollBacks` rollbacks of the task; then rolledBack is true.
 func (p *pipeline) runUntil(tr *trainer.Trainer, n, parallel, rollBacks int) (ended, killed int, rolledBack bool) {
 	p.t.Helper()
 	for ended < n && !rolledBack {

@@ -54,6 +54,7 @@ func newProcess(d *design) *process {
 	return p
 }
 
+// observe updates the covariance as if the peak of a row were known.
 func (p *process) observe(row int) {
 	observed := slices.Clone(p.covariance[row])
 	scale := 1 / (observed[row] + noise)
@@ -108,10 +109,12 @@ func (p *process) choose(h *herd, count int) []ScoredCandidate {
 	return chosen
 }
 
+// herd is the state of kernel herding. The kernel of two rows is their covariance before any observation: 1 for equal rows,
+// and near 0 for very different ones.
 type herd struct {
-	kernel [][]float64 // of each candidate with all rows
-	mean   []float64   // mean kernel of each candidate with all rows
-	sums   []float64   // summed kernel of each candidate with the chosen rows
+	kernel [][]float64 // for each candidate, its kernels with all rows
+	mean   []float64   // for each candidate, the mean of its kernels with all rows
+	sums   []float64   // for each candidate, the sum of its kernels with the chosen rows
 	chosen int         // number of chosen rows, including known ones
 }
 

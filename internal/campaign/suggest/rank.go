@@ -63,6 +63,7 @@ const (
 	maxKnown      = 1_000
 )
 
+// evenly returns at most `limit` of the indices 0 to n − 1, evenly spaced.
 func evenly(n, limit int) []int {
 	picked := make([]int, min(n, limit))
 	for i := range picked {
