@@ -164,8 +164,8 @@ func pathValue(random *rand.Rand, name, dag, task string) string {
 	return ""
 }
 
-// query returns a query with drawn parameters. One in ten queries has an unknown parameter, and those of GET /predict also have
-// features.
+// query returns a query with drawn parameters. One in ten queries has an unknown parameter; every query of GET /predict
+// has features.
 func (m *generator) query(random *rand.Rand, op *operation, dag, task string) string {
 	values := url.Values{}
 	if op.spec.OperationID == "PredictByQuery" {

@@ -75,9 +75,9 @@ type predictor struct {
 	tasks      map[sizing.TaskKey]int // index of a task in facts and labels
 	facts      []map[string]bool      // of the newest run of each task
 	labels     []int                  // profile of the newest run of each task
-	majority   int                    // of all learned runs
-	byTask     map[sizing.TaskKey]int // most frequent profile
-	classifier *cohort.Profiles       // nil without one
+	majority   int                    // most frequent profile of all learned runs
+	byTask     map[sizing.TaskKey]int // most frequent profile of the learned runs of each task
+	classifier *cohort.Profiles       // nil if the learned runs allow no classifier (cohort.FitProfiles)
 }
 
 // learn learns the runs outside a part.

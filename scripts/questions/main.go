@@ -74,7 +74,7 @@ func run(ctx context.Context, traces []string, n, rows int, seed uint64, http bo
 	return q.printResult()
 }
 
-// A target is a server, or models in this process.
+// target is a server, or models in this process.
 type target interface {
 	report(rows []sizing.Observation) error
 	// ask asks about one of the next runs after the first `reported` rows; at the end of the trace, about the last run.

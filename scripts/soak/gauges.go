@@ -24,9 +24,9 @@ const callers = 16
 
 // gauges allow a growth over the whole time after the warm-up. The heap goal, the size at which the garbage collector starts
 // again, is proportional to the live memory, so it finds leaks of the heap. In a short soak it may rise by 2 to 3 %, because the
-// models learn the reports. Resident memory finds leaks outside the heap. It
-// also contains the garbage since the last collection, at most a sixth of the heap goal, and reaches its highest value only
-// after many collections. The other gauges vary with the number of open connections.
+// models learn the reports. Resident memory finds leaks outside the heap. Resident memory also contains the garbage since the
+// last collection, at most a seventh of the heap goal, and reaches its highest value only after many collections. The other
+// gauges vary with the number of open connections.
 var gauges = []gauge{
 	{"heap goal", "go_memstats_next_gc_bytes", "MiB", 1 << 20, allowance{share: 0.05, minimum: 8 << 20}},
 	{"memory", "process_resident_memory_bytes", "MiB", 1 << 20, allowance{share: 0.25, minimum: 8 << 20}},

@@ -172,7 +172,7 @@ func (o *options) baseLayer(created time.Time) (v1.Layer, error) {
 }
 
 // rootCertificates returns the root certificates of Mozilla as PEM, except those that Mozilla distrusts from a date on,
-// which PEM cannot express.
+// because PEM cannot express such a date.
 func rootCertificates() []byte {
 	var all bytes.Buffer
 	for root := range bundle.Roots() {

@@ -41,7 +41,8 @@ def _finish(context: Any, *, succeeded: bool) -> None:
 def _end(context: Any, succeeded: bool) -> End | None:
     task, error = context.get("task"), context.get("exception")
     if not hasattr(task, "base_container_name"):
-        # A process that runs out of memory counts as failed: the server rejects an OOM without an allocation or a peak.
+        # The task has no pod, so neither its allocation nor its peak is known. The server rejects an OOM with neither,
+        # so a task that runs out of memory is reported as failed.
         return End(pod=None, succeeded=succeeded, launched=False)
     pod, gone = getattr(task, "pod", None), pod_end.is_pod_lost(error)
     if pod is None and not gone and not succeeded:

@@ -107,10 +107,10 @@ class Campaigns:
         found = self.service.request("GET", "/campaigns?limit=1000")["campaigns"]
         return [c for c in found if c["namespace"] == self.namespace and c["runs"] and c["progress"] < 1]
 
-    def pass_branch(self, branch: str, limit: int) -> int:
+    def run_pass(self, branch: str, limit: int) -> int:
         """Claim runs of a branch in each active campaign, do the step for each run and report it.
 
-        `limit` is that of POST /campaigns/{campaign}/claim. Returns the number of runs.
+        `limit` is the field `limit` of POST /campaigns/{campaign}/claim. Returns the number of claimed runs.
         """
         steps: dict[str, Callable[[Reproduction], tuple[int, str]]] = {
             "trigger_deploy": self._trigger_deploy,

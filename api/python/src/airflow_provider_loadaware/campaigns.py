@@ -100,7 +100,7 @@ def _pass(branch: str, conn_id: str, hooks: Hooks, tick: timedelta, lease: timed
     limit = 1000 if is_check else read_variable(*PARALLELISM[branch.partition("_")[2]])
     if limit < 1:
         return 0
-    return _open(conn_id, hooks, lease).pass_branch(branch, limit)
+    return _open(conn_id, hooks, lease).run_pass(branch, limit)
 
 
 def _maintain(

@@ -21,7 +21,7 @@ from airflow_provider_loadaware import pod as pods
 from airflow_provider_loadaware.grant import Kill
 from airflow_provider_loadaware.sizing import Launch, Options, Sizing, fail_open
 
-REJECTED = (403, 422)  # status codes of a rejection by a quota, an admission hook or a LimitRange
+REJECTED = (403, 422)  # status codes of a rejection by a quota, an admission webhook or a LimitRange
 
 
 class Creation:

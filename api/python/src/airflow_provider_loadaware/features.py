@@ -33,7 +33,7 @@ _SECRET = re.compile(
 _SECRET_NUMBER = re.compile(
     "(?i)(?:passw[a-z]*|secret|token|credentials?|authorization|(?:api|access|private|secret)[^a-z]?key)[^a-z]*$"
 )
-_TOO_LARGE = 1e300  # numbers from here on are not sent as numbers
+_TOO_LARGE = 1e300  # a number of at least this magnitude is not sent as a number
 _UNSENDABLE = re.compile("[\0\ud800-\udfff]")
 _CONTROL = re.compile("[\0-\x1f\x7f\ud800-\udfff]")  # the server accepts none of these in a name
 # Rendered texts that are sent as numbers. Others, such as 0042, an integer of more than 15 digits or the hash 7e12, may

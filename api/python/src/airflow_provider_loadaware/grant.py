@@ -102,8 +102,8 @@ def from_prediction(answer: Prediction, bounds: Bounds, kill: Kill | None, stati
     Only a prediction in the mode `enforce` gives a grant. After a kill, the lift of the provider (`after_kill`)
     replaces two answers of the server: the static request, and an amount that is not above the killed allocation. One
     exception: a lift of the server to exactly the killed allocation is granted, because it means that a cap applies.
-    If the server does not know the kill (`kill.unreported`), it may repeat the lift that was killed; then the lift of
-    the provider replaces every smaller answer.
+    If the server does not know the kill (`kill.unreported`), it may answer the killed amount again; then the lift
+    of the provider replaces every smaller answer.
     """
     if answer.mode != Mode.ENFORCE or answer.memory is None:
         return None

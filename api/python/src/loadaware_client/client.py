@@ -7,7 +7,7 @@ from attrs import define, evolve, field
 
 @define
 class Client:
-    """A class for keeping track of data related to the API
+    """The address and the settings of a server, and the httpx clients that call it
 
     The following are accepted as keyword arguments and will be used to construct httpx Clients internally:
 
@@ -17,8 +17,8 @@ class Client:
 
         ``headers``: A dictionary of headers to be sent with every request
 
-        ``timeout``: The maximum amount of a time a request can take. API functions will raise
-        httpx.TimeoutException if this is exceeded.
+        ``timeout``: An httpx.Timeout: the longest time of the connection, of one read and of one write. API functions
+        raise httpx.TimeoutException if this is exceeded. By default there is no timeout.
 
         ``verify_ssl``: Whether or not to verify the SSL certificate of the API server. This should be True in production,
         but can be set to False for testing purposes.
@@ -29,9 +29,9 @@ class Client:
 
 
     Attributes:
-        raise_on_unexpected_status: Whether or not to raise an errors.UnexpectedStatus if the API returns a
-            status code that was not documented in the source OpenAPI document. Can also be provided as a keyword
-            argument to the constructor.
+        raise_on_unexpected_status: Whether a function that does not parse the status code of an answer raises
+            errors.UnexpectedStatus. Only functions in api.service do not parse every status code. Can also be
+            provided as a keyword argument to the constructor.
     """
 
     raise_on_unexpected_status: bool = field(default=False, kw_only=True)
@@ -46,7 +46,7 @@ class Client:
     _async_client: httpx.AsyncClient | None = field(default=None, init=False)
 
     def with_headers(self, headers: dict[str, str]) -> "Client":
-        """Get a new client matching this one with additional headers"""
+        """Return a copy of this client with additional headers; the httpx clients of this client get them, too"""
         if self._client is not None:
             self._client.headers.update(headers)
         if self._async_client is not None:
@@ -54,7 +54,7 @@ class Client:
         return evolve(self, headers={**self._headers, **headers})
 
     def with_cookies(self, cookies: dict[str, str]) -> "Client":
-        """Get a new client matching this one with additional cookies"""
+        """Return a copy of this client with additional cookies; the httpx clients of this client get them, too"""
         if self._client is not None:
             self._client.cookies.update(cookies)
         if self._async_client is not None:
@@ -62,7 +62,7 @@ class Client:
         return evolve(self, cookies={**self._cookies, **cookies})
 
     def with_timeout(self, timeout: httpx.Timeout) -> "Client":
-        """Get a new client matching this one with a new timeout configuration"""
+        """Return a copy of this client with another timeout; the httpx clients of this client get it, too"""
         if self._client is not None:
             self._client.timeout = timeout
         if self._async_client is not None:
@@ -92,7 +92,7 @@ class Client:
         return self._client
 
     def __enter__(self) -> "Client":
-        """Enter a context manager for self.client—you cannot enter twice (see httpx docs)"""
+        """Enter a context manager for internal httpx.Client—you cannot enter twice (see httpx docs)"""
         self.get_httpx_client().__enter__()
         return self
 
@@ -134,7 +134,7 @@ class Client:
 
 @define
 class AuthenticatedClient:
-    """A Client which has been authenticated for use on secured endpoints
+    """A Client that sends a token with every request
 
     The following are accepted as keyword arguments and will be used to construct httpx Clients internally:
 
@@ -144,8 +144,8 @@ class AuthenticatedClient:
 
         ``headers``: A dictionary of headers to be sent with every request
 
-        ``timeout``: The maximum amount of a time a request can take. API functions will raise
-        httpx.TimeoutException if this is exceeded.
+        ``timeout``: An httpx.Timeout: the longest time of the connection, of one read and of one write. API functions
+        raise httpx.TimeoutException if this is exceeded. By default there is no timeout.
 
         ``verify_ssl``: Whether or not to verify the SSL certificate of the API server. This should be True in production,
         but can be set to False for testing purposes.
@@ -156,9 +156,9 @@ class AuthenticatedClient:
 
 
     Attributes:
-        raise_on_unexpected_status: Whether or not to raise an errors.UnexpectedStatus if the API returns a
-            status code that was not documented in the source OpenAPI document. Can also be provided as a keyword
-            argument to the constructor.
+        raise_on_unexpected_status: Whether a function that does not parse the status code of an answer raises
+            errors.UnexpectedStatus. Only functions in api.service do not parse every status code. Can also be
+            provided as a keyword argument to the constructor.
         token: The token to use for authentication
         prefix: The prefix to use for the Authorization header
         auth_header_name: The name of the Authorization header
@@ -180,7 +180,7 @@ class AuthenticatedClient:
     auth_header_name: str = "Authorization"
 
     def with_headers(self, headers: dict[str, str]) -> "AuthenticatedClient":
-        """Get a new client matching this one with additional headers"""
+        """Return a copy of this client with additional headers; the httpx clients of this client get them, too"""
         if self._client is not None:
             self._client.headers.update(headers)
         if self._async_client is not None:
@@ -188,7 +188,7 @@ class AuthenticatedClient:
         return evolve(self, headers={**self._headers, **headers})
 
     def with_cookies(self, cookies: dict[str, str]) -> "AuthenticatedClient":
-        """Get a new client matching this one with additional cookies"""
+        """Return a copy of this client with additional cookies; the httpx clients of this client get them, too"""
         if self._client is not None:
             self._client.cookies.update(cookies)
         if self._async_client is not None:
@@ -196,7 +196,7 @@ class AuthenticatedClient:
         return evolve(self, cookies={**self._cookies, **cookies})
 
     def with_timeout(self, timeout: httpx.Timeout) -> "AuthenticatedClient":
-        """Get a new client matching this one with a new timeout configuration"""
+        """Return a copy of this client with another timeout; the httpx clients of this client get it, too"""
         if self._client is not None:
             self._client.timeout = timeout
         if self._async_client is not None:
@@ -227,7 +227,7 @@ class AuthenticatedClient:
         return self._client
 
     def __enter__(self) -> "AuthenticatedClient":
-        """Enter a context manager for self.client—you cannot enter twice (see httpx docs)"""
+        """Enter a context manager for internal httpx.Client—you cannot enter twice (see httpx docs)"""
         self.get_httpx_client().__enter__()
         return self
 

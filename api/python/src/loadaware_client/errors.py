@@ -1,8 +1,8 @@
-"""Contains shared errors types that can be raised from API functions"""
+"""Errors that API functions raise"""
 
 
 class UnexpectedStatus(Exception):
-    """Raised by api functions when the response status an undocumented status and Client.raise_on_unexpected_status is True"""
+    """Raised by a function in api.service that does not parse the status code of an answer, if Client.raise_on_unexpected_status is True"""
 
     def __init__(self, status_code: int, content: bytes):
         self.status_code = status_code

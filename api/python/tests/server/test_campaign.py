@@ -121,7 +121,7 @@ def test_all_runs_are_profiled_although_workers_die_and_airflow_fails(service: S
     for _ in range(400):
         for branch in BRANCHES:
             try:
-                campaigns.pass_branch(branch, PARALLELISM[branch.partition("_")[2]])
+                campaigns.run_pass(branch, PARALLELISM[branch.partition("_")[2]])
             except WorkerDeath:
                 deaths += 1
         status = service.request("GET", path)
@@ -151,7 +151,7 @@ def test_each_failure_waits_for_a_reset(service: Service) -> None:
     def run_passes() -> dict[str, Any]:
         for _ in range(3):
             for branch in BRANCHES:
-                campaigns.pass_branch(branch, 5)
+                campaigns.run_pass(branch, 5)
         return dict(service.request("GET", f"{path}/runs")["runs"][0])
 
     runs.paused = True
@@ -178,7 +178,7 @@ def test_a_budget_stops_a_campaign_and_unsafe_requests_are_rejected(service: Ser
     campaigns = Campaigns(service, TableRuns(service, "bounded"), "bounded", Hooks())
     for _ in range(4):
         for branch in BRANCHES:
-            campaigns.pass_branch(branch, 5)
+            campaigns.run_pass(branch, 5)
     status = service.request("GET", path)
     assert status["stopped"] == "budget of 1 runs is used up"
     assert {s["state"]: s["runs"] for s in status["states"] if s["runs"]} == {0: 2, 57: 1}

@@ -81,7 +81,7 @@ def test_each_map_index_of_a_pod_task_needs_a_peak(
         "/campaigns/1/runs/1/result": (200, {}),
     }
     campaigns = Campaigns(Service(server.url), open_runs(), "default", Hooks(pod_tasks=tuple(pod_tasks)))
-    campaigns.pass_branch("check_profile", 1)
+    campaigns.run_pass("check_profile", 1)
     sent: dict[str, Any] = server.bodies_of("/campaigns/1/runs/1/result")[0]
     assert (sent["to"], sent["notes"]) == result
 
@@ -125,7 +125,7 @@ def passes(server: ScriptedServer, runs: FailingRuns, branch: str, state: int, c
         "/campaigns/1/runs/1/result": store,
     }
     for _ in range(count):
-        Campaigns(Service(server.url), runs, "default", Hooks(profile_timeout=timedelta.max)).pass_branch(branch, 1)
+        Campaigns(Service(server.url), runs, "default", Hooks(profile_timeout=timedelta.max)).run_pass(branch, 1)
     return [(body["to"], body["notes"]) for body in server.bodies_of("/campaigns/1/runs/1/result")]
 
 
@@ -172,6 +172,6 @@ def test_a_dag_that_cannot_run_and_a_function_that_raises_fail_a_run_at_once(ser
         "/campaigns/1/claim": (200, {**CLAIM, "runs": [run]}),
         "/campaigns/1/runs/1/result": (200, {}),
     }
-    Campaigns(Service(server.url), FailingRuns(), "default", Hooks(profile=profile)).pass_branch("trigger_profile", 1)
+    Campaigns(Service(server.url), FailingRuns(), "default", Hooks(profile=profile)).run_pass("trigger_profile", 1)
     (sent,) = server.bodies_of("/campaigns/1/runs/1/result")
     assert (sent["to"], sent["notes"]) == (55, "OSError: a\ufffd")

@@ -45,7 +45,7 @@ def test_the_first_run_of_each_interval_is_due(
 
 def test_a_parallelism_of_zero_stops_triggers_but_not_checks(monkeypatch: pytest.MonkeyPatch) -> None:
     passes: list[tuple[str, int]] = []
-    opened = SimpleNamespace(pass_branch=lambda branch, limit: passes.append((branch, limit)))
+    opened = SimpleNamespace(run_pass=lambda branch, limit: passes.append((branch, limit)))
     monkeypatch.setattr(campaigns, "read_variable", lambda name, default: 0)
     monkeypatch.setattr(campaigns, "_open", lambda *args: opened)
     for branch in campaigns.BRANCHES:

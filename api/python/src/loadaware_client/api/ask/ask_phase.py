@@ -76,8 +76,7 @@ def sync_detailed(
         body (PhaseRequest): The usage of a running try so far.
 
     Raises:
-        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
-        httpx.TimeoutException: If the request takes longer than Client.timeout.
+        httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
 
     Returns:
         Response[PhaseAnswer | Problem]
@@ -114,8 +113,7 @@ def sync(
         body (PhaseRequest): The usage of a running try so far.
 
     Raises:
-        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
-        httpx.TimeoutException: If the request takes longer than Client.timeout.
+        httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
 
     Returns:
         PhaseAnswer | Problem
@@ -147,8 +145,7 @@ async def asyncio_detailed(
         body (PhaseRequest): The usage of a running try so far.
 
     Raises:
-        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
-        httpx.TimeoutException: If the request takes longer than Client.timeout.
+        httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
 
     Returns:
         Response[PhaseAnswer | Problem]
@@ -183,8 +180,7 @@ async def asyncio(
         body (PhaseRequest): The usage of a running try so far.
 
     Raises:
-        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
-        httpx.TimeoutException: If the request takes longer than Client.timeout.
+        httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
 
     Returns:
         PhaseAnswer | Problem

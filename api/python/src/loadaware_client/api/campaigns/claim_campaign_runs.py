@@ -92,8 +92,7 @@ def sync_detailed(
         body (CampaignClaimRequest):
 
     Raises:
-        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
-        httpx.TimeoutException: If the request takes longer than Client.timeout.
+        httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
 
     Returns:
         Response[CampaignClaim | Problem]
@@ -138,8 +137,7 @@ def sync(
         body (CampaignClaimRequest):
 
     Raises:
-        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
-        httpx.TimeoutException: If the request takes longer than Client.timeout.
+        httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
 
     Returns:
         CampaignClaim | Problem
@@ -179,8 +177,7 @@ async def asyncio_detailed(
         body (CampaignClaimRequest):
 
     Raises:
-        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
-        httpx.TimeoutException: If the request takes longer than Client.timeout.
+        httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
 
     Returns:
         Response[CampaignClaim | Problem]
@@ -223,8 +220,7 @@ async def asyncio(
         body (CampaignClaimRequest):
 
     Raises:
-        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
-        httpx.TimeoutException: If the request takes longer than Client.timeout.
+        httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
 
     Returns:
         CampaignClaim | Problem

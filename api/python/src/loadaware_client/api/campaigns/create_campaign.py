@@ -74,8 +74,7 @@ def sync_detailed(
         body (CampaignRequest):
 
     Raises:
-        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
-        httpx.TimeoutException: If the request takes longer than Client.timeout.
+        httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
 
     Returns:
         Response[Campaign | Problem]
@@ -107,8 +106,7 @@ def sync(
         body (CampaignRequest):
 
     Raises:
-        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
-        httpx.TimeoutException: If the request takes longer than Client.timeout.
+        httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
 
     Returns:
         Campaign | Problem
@@ -135,8 +133,7 @@ async def asyncio_detailed(
         body (CampaignRequest):
 
     Raises:
-        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
-        httpx.TimeoutException: If the request takes longer than Client.timeout.
+        httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
 
     Returns:
         Response[Campaign | Problem]
@@ -166,8 +163,7 @@ async def asyncio(
         body (CampaignRequest):
 
     Raises:
-        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
-        httpx.TimeoutException: If the request takes longer than Client.timeout.
+        httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
 
     Returns:
         Campaign | Problem

@@ -50,7 +50,7 @@ def sync_detailed(
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
-        httpx.TimeoutException: If the request takes longer than Client.timeout.
+        httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
 
     Returns:
         Response[Health]
@@ -75,7 +75,7 @@ def sync(
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
-        httpx.TimeoutException: If the request takes longer than Client.timeout.
+        httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
 
     Returns:
         Health
@@ -96,7 +96,7 @@ async def asyncio_detailed(
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
-        httpx.TimeoutException: If the request takes longer than Client.timeout.
+        httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
 
     Returns:
         Response[Health]
@@ -119,7 +119,7 @@ async def asyncio(
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
-        httpx.TimeoutException: If the request takes longer than Client.timeout.
+        httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
 
     Returns:
         Health

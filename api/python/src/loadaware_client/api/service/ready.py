@@ -56,7 +56,7 @@ def sync_detailed(
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
-        httpx.TimeoutException: If the request takes longer than Client.timeout.
+        httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
 
     Returns:
         Response[Readiness]
@@ -82,7 +82,7 @@ def sync(
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
-        httpx.TimeoutException: If the request takes longer than Client.timeout.
+        httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
 
     Returns:
         Readiness
@@ -104,7 +104,7 @@ async def asyncio_detailed(
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
-        httpx.TimeoutException: If the request takes longer than Client.timeout.
+        httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
 
     Returns:
         Response[Readiness]
@@ -128,7 +128,7 @@ async def asyncio(
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
-        httpx.TimeoutException: If the request takes longer than Client.timeout.
+        httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
 
     Returns:
         Readiness

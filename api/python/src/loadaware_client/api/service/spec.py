@@ -43,8 +43,8 @@ def sync_detailed(
      Returns the OpenAPI document of this server.
 
     Raises:
-        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
-        httpx.TimeoutException: If the request takes longer than Client.timeout.
+        errors.UnexpectedStatus: For every status code, if Client.raise_on_unexpected_status is True: this client does not parse YAML.
+        httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
 
     Returns:
         Response[Any]
@@ -68,8 +68,8 @@ async def asyncio_detailed(
      Returns the OpenAPI document of this server.
 
     Raises:
-        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
-        httpx.TimeoutException: If the request takes longer than Client.timeout.
+        errors.UnexpectedStatus: For every status code, if Client.raise_on_unexpected_status is True: this client does not parse YAML.
+        httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
 
     Returns:
         Response[Any]

@@ -90,8 +90,7 @@ def sync_detailed(
         body (PolicyRequest): The settings of a task that an operator may change.
 
     Raises:
-        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
-        httpx.TimeoutException: If the request takes longer than Client.timeout.
+        httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
 
     Returns:
         Response[Policy | Problem]
@@ -133,8 +132,7 @@ def sync(
         body (PolicyRequest): The settings of a task that an operator may change.
 
     Raises:
-        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
-        httpx.TimeoutException: If the request takes longer than Client.timeout.
+        httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
 
     Returns:
         Policy | Problem
@@ -171,8 +169,7 @@ async def asyncio_detailed(
         body (PolicyRequest): The settings of a task that an operator may change.
 
     Raises:
-        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
-        httpx.TimeoutException: If the request takes longer than Client.timeout.
+        httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
 
     Returns:
         Response[Policy | Problem]
@@ -212,8 +209,7 @@ async def asyncio(
         body (PolicyRequest): The settings of a task that an operator may change.
 
     Raises:
-        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
-        httpx.TimeoutException: If the request takes longer than Client.timeout.
+        httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
 
     Returns:
         Policy | Problem
