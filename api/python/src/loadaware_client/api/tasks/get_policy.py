@@ -77,12 +77,12 @@ def sync_detailed(
      Returns the policy that predictions apply, with defaults for all fields that are not set.
 
     Args:
-        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
-        task_id (str): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
-        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
+        dag_id (str): The id of a DAG: 1 to 250 characters except control characters and '/'.
+            Example: pricing.
+        task_id (str): The id of a task: 1 to 250 characters except control characters and '/'.
+            Example: predict_demand.
+        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
+            characters and '/'. Example: default.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -117,12 +117,12 @@ def sync(
      Returns the policy that predictions apply, with defaults for all fields that are not set.
 
     Args:
-        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
-        task_id (str): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
-        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
+        dag_id (str): The id of a DAG: 1 to 250 characters except control characters and '/'.
+            Example: pricing.
+        task_id (str): The id of a task: 1 to 250 characters except control characters and '/'.
+            Example: predict_demand.
+        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
+            characters and '/'. Example: default.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -152,12 +152,12 @@ async def asyncio_detailed(
      Returns the policy that predictions apply, with defaults for all fields that are not set.
 
     Args:
-        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
-        task_id (str): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
-        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
+        dag_id (str): The id of a DAG: 1 to 250 characters except control characters and '/'.
+            Example: pricing.
+        task_id (str): The id of a task: 1 to 250 characters except control characters and '/'.
+            Example: predict_demand.
+        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
+            characters and '/'. Example: default.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -190,12 +190,12 @@ async def asyncio(
      Returns the policy that predictions apply, with defaults for all fields that are not set.
 
     Args:
-        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
-        task_id (str): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
-        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
+        dag_id (str): The id of a DAG: 1 to 250 characters except control characters and '/'.
+            Example: pricing.
+        task_id (str): The id of a task: 1 to 250 characters except control characters and '/'.
+            Example: predict_demand.
+        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
+            characters and '/'. Example: default.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.

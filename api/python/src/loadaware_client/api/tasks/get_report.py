@@ -93,12 +93,12 @@ def sync_detailed(
         from_ (str | Unset):
         to (str | Unset):
         static (bool | Unset):  Default: False.
-        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
-        dag_id (str | Unset): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
-        task_id (str | Unset): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
+        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
+            characters and '/'. Example: default.
+        dag_id (str | Unset): The id of a DAG: 1 to 250 characters except control characters and
+            '/'. Example: pricing.
+        task_id (str | Unset): The id of a task: 1 to 250 characters except control characters and
+            '/'. Example: predict_demand.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -148,12 +148,12 @@ def sync(
         from_ (str | Unset):
         to (str | Unset):
         static (bool | Unset):  Default: False.
-        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
-        dag_id (str | Unset): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
-        task_id (str | Unset): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
+        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
+            characters and '/'. Example: default.
+        dag_id (str | Unset): The id of a DAG: 1 to 250 characters except control characters and
+            '/'. Example: pricing.
+        task_id (str | Unset): The id of a task: 1 to 250 characters except control characters and
+            '/'. Example: predict_demand.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -198,12 +198,12 @@ async def asyncio_detailed(
         from_ (str | Unset):
         to (str | Unset):
         static (bool | Unset):  Default: False.
-        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
-        dag_id (str | Unset): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
-        task_id (str | Unset): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
+        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
+            characters and '/'. Example: default.
+        dag_id (str | Unset): The id of a DAG: 1 to 250 characters except control characters and
+            '/'. Example: pricing.
+        task_id (str | Unset): The id of a task: 1 to 250 characters except control characters and
+            '/'. Example: predict_demand.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -251,12 +251,12 @@ async def asyncio(
         from_ (str | Unset):
         to (str | Unset):
         static (bool | Unset):  Default: False.
-        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
-        dag_id (str | Unset): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
-        task_id (str | Unset): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
+        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
+            characters and '/'. Example: default.
+        dag_id (str | Unset): The id of a DAG: 1 to 250 characters except control characters and
+            '/'. Example: pricing.
+        task_id (str | Unset): The id of a task: 1 to 250 characters except control characters and
+            '/'. Example: predict_demand.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.

@@ -87,13 +87,13 @@ def sync_detailed(
     followed a plan. The answer is 404 before the first run is learned.
 
     Args:
-        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
-        task_id (str): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
+        dag_id (str): The id of a DAG: 1 to 250 characters except control characters and '/'.
+            Example: pricing.
+        task_id (str): The id of a task: 1 to 250 characters except control characters and '/'.
+            Example: predict_demand.
         runs (int | Unset):  Default: 4.
-        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
+        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
+            characters and '/'. Example: default.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -134,13 +134,13 @@ def sync(
     followed a plan. The answer is 404 before the first run is learned.
 
     Args:
-        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
-        task_id (str): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
+        dag_id (str): The id of a DAG: 1 to 250 characters except control characters and '/'.
+            Example: pricing.
+        task_id (str): The id of a task: 1 to 250 characters except control characters and '/'.
+            Example: predict_demand.
         runs (int | Unset):  Default: 4.
-        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
+        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
+            characters and '/'. Example: default.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -176,13 +176,13 @@ async def asyncio_detailed(
     followed a plan. The answer is 404 before the first run is learned.
 
     Args:
-        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
-        task_id (str): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
+        dag_id (str): The id of a DAG: 1 to 250 characters except control characters and '/'.
+            Example: pricing.
+        task_id (str): The id of a task: 1 to 250 characters except control characters and '/'.
+            Example: predict_demand.
         runs (int | Unset):  Default: 4.
-        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
+        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
+            characters and '/'. Example: default.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -221,13 +221,13 @@ async def asyncio(
     followed a plan. The answer is 404 before the first run is learned.
 
     Args:
-        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
-        task_id (str): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
+        dag_id (str): The id of a DAG: 1 to 250 characters except control characters and '/'.
+            Example: pricing.
+        task_id (str): The id of a task: 1 to 250 characters except control characters and '/'.
+            Example: predict_demand.
         runs (int | Unset):  Default: 4.
-        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
+        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
+            characters and '/'. Example: default.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.

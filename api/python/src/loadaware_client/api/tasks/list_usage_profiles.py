@@ -76,8 +76,8 @@ def sync_detailed(
     no others.
 
     Args:
-        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
+        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
+            characters and '/'. Example: default.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -113,8 +113,8 @@ def sync(
     no others.
 
     Args:
-        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
+        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
+            characters and '/'. Example: default.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -145,8 +145,8 @@ async def asyncio_detailed(
     no others.
 
     Args:
-        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
+        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
+            characters and '/'. Example: default.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -180,8 +180,8 @@ async def asyncio(
     no others.
 
     Args:
-        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
+        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
+            characters and '/'. Example: default.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.

@@ -81,12 +81,12 @@ def sync_detailed(
      Omitted fields and null get their defaults. The task need not exist.
 
     Args:
-        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
-        task_id (str): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
-        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
+        dag_id (str): The id of a DAG: 1 to 250 characters except control characters and '/'.
+            Example: pricing.
+        task_id (str): The id of a task: 1 to 250 characters except control characters and '/'.
+            Example: predict_demand.
+        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
+            characters and '/'. Example: default.
         body (PolicyRequest): The settings of a task that an operator may change.
 
     Raises:
@@ -124,12 +124,12 @@ def sync(
      Omitted fields and null get their defaults. The task need not exist.
 
     Args:
-        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
-        task_id (str): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
-        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
+        dag_id (str): The id of a DAG: 1 to 250 characters except control characters and '/'.
+            Example: pricing.
+        task_id (str): The id of a task: 1 to 250 characters except control characters and '/'.
+            Example: predict_demand.
+        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
+            characters and '/'. Example: default.
         body (PolicyRequest): The settings of a task that an operator may change.
 
     Raises:
@@ -162,12 +162,12 @@ async def asyncio_detailed(
      Omitted fields and null get their defaults. The task need not exist.
 
     Args:
-        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
-        task_id (str): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
-        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
+        dag_id (str): The id of a DAG: 1 to 250 characters except control characters and '/'.
+            Example: pricing.
+        task_id (str): The id of a task: 1 to 250 characters except control characters and '/'.
+            Example: predict_demand.
+        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
+            characters and '/'. Example: default.
         body (PolicyRequest): The settings of a task that an operator may change.
 
     Raises:
@@ -203,12 +203,12 @@ async def asyncio(
      Omitted fields and null get their defaults. The task need not exist.
 
     Args:
-        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
-        task_id (str): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
-        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
+        dag_id (str): The id of a DAG: 1 to 250 characters except control characters and '/'.
+            Example: pricing.
+        task_id (str): The id of a task: 1 to 250 characters except control characters and '/'.
+            Example: predict_demand.
+        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
+            characters and '/'. Example: default.
         body (PolicyRequest): The settings of a task that an operator may change.
 
     Raises:

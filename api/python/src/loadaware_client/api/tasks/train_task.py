@@ -79,12 +79,12 @@ def sync_detailed(
     the evaluation, the answer is 200 with `published: false`. The server ignores a body.
 
     Args:
-        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
-        task_id (str): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
-        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
+        dag_id (str): The id of a DAG: 1 to 250 characters except control characters and '/'.
+            Example: pricing.
+        task_id (str): The id of a task: 1 to 250 characters except control characters and '/'.
+            Example: predict_demand.
+        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
+            characters and '/'. Example: default.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -121,12 +121,12 @@ def sync(
     the evaluation, the answer is 200 with `published: false`. The server ignores a body.
 
     Args:
-        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
-        task_id (str): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
-        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
+        dag_id (str): The id of a DAG: 1 to 250 characters except control characters and '/'.
+            Example: pricing.
+        task_id (str): The id of a task: 1 to 250 characters except control characters and '/'.
+            Example: predict_demand.
+        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
+            characters and '/'. Example: default.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -158,12 +158,12 @@ async def asyncio_detailed(
     the evaluation, the answer is 200 with `published: false`. The server ignores a body.
 
     Args:
-        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
-        task_id (str): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
-        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
+        dag_id (str): The id of a DAG: 1 to 250 characters except control characters and '/'.
+            Example: pricing.
+        task_id (str): The id of a task: 1 to 250 characters except control characters and '/'.
+            Example: predict_demand.
+        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
+            characters and '/'. Example: default.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -198,12 +198,12 @@ async def asyncio(
     the evaluation, the answer is 200 with `published: false`. The server ignores a body.
 
     Args:
-        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
-        task_id (str): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
-        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
+        dag_id (str): The id of a DAG: 1 to 250 characters except control characters and '/'.
+            Example: pricing.
+        task_id (str): The id of a task: 1 to 250 characters except control characters and '/'.
+            Example: predict_demand.
+        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
+            characters and '/'. Example: default.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.

@@ -75,12 +75,12 @@ def sync_detailed(
      Trainings may replace the active version again. It is not an error if no version is pinned.
 
     Args:
-        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
-        task_id (str): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
-        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
+        dag_id (str): The id of a DAG: 1 to 250 characters except control characters and '/'.
+            Example: pricing.
+        task_id (str): The id of a task: 1 to 250 characters except control characters and '/'.
+            Example: predict_demand.
+        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
+            characters and '/'. Example: default.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -115,12 +115,12 @@ def sync(
      Trainings may replace the active version again. It is not an error if no version is pinned.
 
     Args:
-        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
-        task_id (str): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
-        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
+        dag_id (str): The id of a DAG: 1 to 250 characters except control characters and '/'.
+            Example: pricing.
+        task_id (str): The id of a task: 1 to 250 characters except control characters and '/'.
+            Example: predict_demand.
+        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
+            characters and '/'. Example: default.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -150,12 +150,12 @@ async def asyncio_detailed(
      Trainings may replace the active version again. It is not an error if no version is pinned.
 
     Args:
-        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
-        task_id (str): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
-        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
+        dag_id (str): The id of a DAG: 1 to 250 characters except control characters and '/'.
+            Example: pricing.
+        task_id (str): The id of a task: 1 to 250 characters except control characters and '/'.
+            Example: predict_demand.
+        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
+            characters and '/'. Example: default.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -188,12 +188,12 @@ async def asyncio(
      Trainings may replace the active version again. It is not an error if no version is pinned.
 
     Args:
-        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
-        task_id (str): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
-        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
+        dag_id (str): The id of a DAG: 1 to 250 characters except control characters and '/'.
+            Example: pricing.
+        task_id (str): The id of a task: 1 to 250 characters except control characters and '/'.
+            Example: predict_demand.
+        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
+            characters and '/'. Example: default.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
