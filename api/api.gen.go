@@ -348,7 +348,9 @@ type CampaignClaimRequest struct {
 
 	// LeaseSeconds 300 if omitted.
 	LeaseSeconds *float64 `json:"lease_seconds,omitempty"`
-	Limit        int      `json:"limit"`
+
+	// Limit For a check, the largest number of claimed runs. For a trigger, the largest number of runs that all workers together may have in the step.
+	Limit int `json:"limit"`
 }
 
 // CampaignCount defines model for CampaignCount.
@@ -456,9 +458,13 @@ type CampaignRun struct {
 	DagRunID      string     `json:"dag_run_id"`
 	ExecutionDate time.Time  `json:"execution_date"`
 	LeasedUntil   *time.Time `json:"leased_until"`
-	N             int        `json:"n"`
-	Notes         *string    `json:"notes"`
-	Scenario      string     `json:"scenario"`
+
+	// N Number of the run in its campaign.
+	N     int     `json:"n"`
+	Notes *string `json:"notes"`
+
+	// Scenario Name of the archived run.
+	Scenario string `json:"scenario"`
 
 	// State 0: registered. Deployment: 10 claimed by a trigger, 11 running, 15 failed, 17 succeeded. DAG run: 30 claimed by a trigger, 31 running, 35 failed, 37 succeeded. Profiling: 50 claimed by a trigger, 51 running, 55 failed, 57 succeeded.
 	State     CampaignState `json:"state"`
@@ -524,9 +530,11 @@ type Cohort struct {
 // DagFootprint defines model for DagFootprint.
 type DagFootprint struct {
 	// MemoryBytes Median of the granted memory.
-	MemoryBytes    int64   `json:"memory_bytes"`
-	MemoryP95Bytes int64   `json:"memory_p95_bytes"`
-	Seconds        float64 `json:"seconds"`
+	MemoryBytes    int64 `json:"memory_bytes"`
+	MemoryP95Bytes int64 `json:"memory_p95_bytes"`
+
+	// Seconds Time since the start of the run.
+	Seconds float64 `json:"seconds"`
 }
 
 // DagForecast defines model for DagForecast.
@@ -1000,11 +1008,11 @@ type Lift struct {
 	// Shadow Memory request and limit of the pod.
 	Shadow *Memory `json:"shadow"`
 
-	// Verdict Only `lift` permits another try.
+	// Verdict `lift`: the next try gets a larger allocation. All other verdicts mean that there is no further try. `at_cap`: the killed try had the cap, or less than 1 % below it. `attempts_exhausted`: the policy permits no further lift. `not_memory`: more memory would not help. `leak_suspected`: at least three tries of the task in a row were killed at the cap, which suggests a memory leak.
 	Verdict Verdict `json:"verdict"`
 }
 
-// Verdict Only `lift` permits another try.
+// Verdict `lift`: the next try gets a larger allocation. All other verdicts mean that there is no further try. `at_cap`: the killed try had the cap, or less than 1 % below it. `attempts_exhausted`: the policy permits no further lift. `not_memory`: more memory would not help. `leak_suspected`: at least three tries of the task in a row were killed at the cap, which suggests a memory leak.
 type Verdict string
 
 // LiftRequest The request after a kill.

@@ -20,8 +20,8 @@ T = TypeVar("T", bound="CampaignRun")
 class CampaignRun:
     """
     Attributes:
-        n (int):
-        scenario (str):
+        n (int): Number of the run in its campaign.
+        scenario (str): Name of the archived run.
         execution_date (datetime.datetime):
         conf (CampaignRunConfType0 | None): The conf of the archived run. In a claim, the conf of the campaign already
             overrides it.
