@@ -220,10 +220,10 @@ type Baseline struct {
 	// CPUCores The first static CPU request; it does not change.
 	CPUCores *float64 `json:"cpu_cores"`
 
-	// DagID 1 to 250 characters except control characters and '/'.
+	// DagID The id of a DAG: 1 to 250 characters except control characters and '/'.
 	//
-	// Example: predict_demand
-	DagID ID `json:"dag_id"`
+	// Example: pricing
+	DagID DagIdentifier `json:"dag_id"`
 
 	// MemoryAt Time of the memory request.
 	MemoryAt *time.Time `json:"memory_at"`
@@ -231,15 +231,15 @@ type Baseline struct {
 	// MemoryBytes The first static memory request; it does not change.
 	MemoryBytes *int64 `json:"memory_bytes"`
 
-	// Namespace 1 to 250 characters except control characters and '/'.
+	// Namespace The name of a namespace: 1 to 250 characters except control characters and '/'.
 	//
-	// Example: predict_demand
-	Namespace ID `json:"namespace"`
+	// Example: default
+	Namespace NamespaceName `json:"namespace"`
 
-	// TaskID 1 to 250 characters except control characters and '/'.
+	// TaskID The id of a task: 1 to 250 characters except control characters and '/'.
 	//
 	// Example: predict_demand
-	TaskID ID `json:"task_id"`
+	TaskID TaskIdentifier `json:"task_id"`
 }
 
 // Bins For each bin of the task, the probability that the peak is in it. With the grid `bins` the allocation is the upper edge of the chosen bin.
@@ -348,7 +348,9 @@ type CampaignClaimRequest struct {
 
 	// LeaseSeconds 300 if omitted.
 	LeaseSeconds *float64 `json:"lease_seconds,omitempty"`
-	Limit        int      `json:"limit"`
+
+	// Limit For a check, the largest number of claimed runs. For a trigger, the largest number of runs that all workers together may have in the step.
+	Limit int `json:"limit"`
 }
 
 // CampaignCount defines model for CampaignCount.
@@ -357,7 +359,7 @@ type CampaignCount struct {
 	Name string `json:"name"`
 	Runs int    `json:"runs"`
 
-	// State 0: registered. 10, 11, 15, 17: the deployment is claimed by a trigger, running, failed, succeeded. 30, 31, 35, 37: the same for the DAG run. 50, 51, 55, 57: the same for profiling.
+	// State 0: registered. Deployment: 10 claimed by a trigger, 11 running, 15 failed, 17 succeeded. DAG run: 30 claimed by a trigger, 31 running, 35 failed, 37 succeeded. Profiling: 50 claimed by a trigger, 51 running, 55 failed, 57 succeeded.
 	State CampaignState `json:"state"`
 }
 
@@ -397,10 +399,10 @@ type CampaignRequest struct {
 	// Conf Sandbox settings, which override the conf of each archived run.
 	Conf json.RawMessage `json:"conf,omitempty"`
 
-	// DagID 1 to 250 characters except control characters and '/'.
+	// DagID The id of a DAG: 1 to 250 characters except control characters and '/'.
 	//
-	// Example: predict_demand
-	DagID ID `json:"dag_id"`
+	// Example: pricing
+	DagID DagIdentifier `json:"dag_id"`
 
 	// Name Unique for the DAG.
 	Name string `json:"name"`
@@ -419,7 +421,7 @@ type CampaignRequest struct {
 type CampaignResetRequest struct {
 	Notes *string `json:"notes,omitempty"`
 
-	// To 0: registered. 10, 11, 15, 17: the deployment is claimed by a trigger, running, failed, succeeded. 30, 31, 35, 37: the same for the DAG run. 50, 51, 55, 57: the same for profiling.
+	// To 0: registered. Deployment: 10 claimed by a trigger, 11 running, 15 failed, 17 succeeded. DAG run: 30 claimed by a trigger, 31 running, 35 failed, 37 succeeded. Profiling: 50 claimed by a trigger, 51 running, 55 failed, 57 succeeded.
 	To CampaignState `json:"to"`
 }
 
@@ -428,13 +430,13 @@ type CampaignResultRequest struct {
 	// Attempt The attempt that the step belongs to; the answer is 409 if the run is in another attempt.
 	Attempt *int `json:"attempt,omitempty"`
 
-	// From 0: registered. 10, 11, 15, 17: the deployment is claimed by a trigger, running, failed, succeeded. 30, 31, 35, 37: the same for the DAG run. 50, 51, 55, 57: the same for profiling.
+	// From 0: registered. Deployment: 10 claimed by a trigger, 11 running, 15 failed, 17 succeeded. DAG run: 30 claimed by a trigger, 31 running, 35 failed, 37 succeeded. Profiling: 50 claimed by a trigger, 51 running, 55 failed, 57 succeeded.
 	From CampaignState `json:"from"`
 
 	// Notes The cause of a failure, or the result of a check; cut after 2,000 characters.
 	Notes *string `json:"notes,omitempty"`
 
-	// To 0: registered. 10, 11, 15, 17: the deployment is claimed by a trigger, running, failed, succeeded. 30, 31, 35, 37: the same for the DAG run. 50, 51, 55, 57: the same for profiling.
+	// To 0: registered. Deployment: 10 claimed by a trigger, 11 running, 15 failed, 17 succeeded. DAG run: 30 claimed by a trigger, 31 running, 35 failed, 37 succeeded. Profiling: 50 claimed by a trigger, 51 running, 55 failed, 57 succeeded.
 	To CampaignState `json:"to"`
 }
 
@@ -456,11 +458,15 @@ type CampaignRun struct {
 	DagRunID      string     `json:"dag_run_id"`
 	ExecutionDate time.Time  `json:"execution_date"`
 	LeasedUntil   *time.Time `json:"leased_until"`
-	N             int        `json:"n"`
-	Notes         *string    `json:"notes"`
-	Scenario      string     `json:"scenario"`
 
-	// State 0: registered. 10, 11, 15, 17: the deployment is claimed by a trigger, running, failed, succeeded. 30, 31, 35, 37: the same for the DAG run. 50, 51, 55, 57: the same for profiling.
+	// N Number of the run in its campaign.
+	N     int     `json:"n"`
+	Notes *string `json:"notes"`
+
+	// Scenario Name of the archived run.
+	Scenario string `json:"scenario"`
+
+	// State 0: registered. Deployment: 10 claimed by a trigger, 11 running, 15 failed, 17 succeeded. DAG run: 30 claimed by a trigger, 31 running, 35 failed, 37 succeeded. Profiling: 50 claimed by a trigger, 51 running, 55 failed, 57 succeeded.
 	State     CampaignState `json:"state"`
 	StateName string        `json:"state_name"`
 }
@@ -476,7 +482,7 @@ type CampaignRunsRequest struct {
 	Runs []CampaignArchivedRun `json:"runs"`
 }
 
-// CampaignState 0: registered. 10, 11, 15, 17: the deployment is claimed by a trigger, running, failed, succeeded. 30, 31, 35, 37: the same for the DAG run. 50, 51, 55, 57: the same for profiling.
+// CampaignState 0: registered. Deployment: 10 claimed by a trigger, 11 running, 15 failed, 17 succeeded. DAG run: 30 claimed by a trigger, 31 running, 35 failed, 37 succeeded. Profiling: 50 claimed by a trigger, 51 running, 55 failed, 57 succeeded.
 type CampaignState int
 
 // CampaignTask defines model for CampaignTask.
@@ -524,17 +530,19 @@ type Cohort struct {
 // DagFootprint defines model for DagFootprint.
 type DagFootprint struct {
 	// MemoryBytes Median of the granted memory.
-	MemoryBytes    int64   `json:"memory_bytes"`
-	MemoryP95Bytes int64   `json:"memory_p95_bytes"`
-	Seconds        float64 `json:"seconds"`
+	MemoryBytes    int64 `json:"memory_bytes"`
+	MemoryP95Bytes int64 `json:"memory_p95_bytes"`
+
+	// Seconds Time since the start of the run.
+	Seconds float64 `json:"seconds"`
 }
 
 // DagForecast defines model for DagForecast.
 type DagForecast struct {
-	// DagID 1 to 250 characters except control characters and '/'.
+	// DagID The id of a DAG: 1 to 250 characters except control characters and '/'.
 	//
-	// Example: predict_demand
-	DagID ID `json:"dag_id"`
+	// Example: pricing
+	DagID DagIdentifier `json:"dag_id"`
 
 	// Footprint Granted memory at equally spaced times.
 	Footprint []DagFootprint `json:"footprint"`
@@ -548,11 +556,11 @@ type DagForecast struct {
 	// MemoryPeakP95Bytes Memory quota that suffices for 95 % of the runs.
 	MemoryPeakP95Bytes int64 `json:"memory_peak_p95_bytes"`
 
-	// Namespace 1 to 250 characters except control characters and '/'.
+	// Namespace The name of a namespace: 1 to 250 characters except control characters and '/'.
 	//
-	// Example: predict_demand
-	Namespace  ID      `json:"namespace"`
-	P95Seconds float64 `json:"p95_seconds"`
+	// Example: default
+	Namespace  NamespaceName `json:"namespace"`
+	P95Seconds float64       `json:"p95_seconds"`
 
 	// PastRuns Number of past runs since the last change of the structure that correct `median_seconds` and `p95_seconds`; with fewer than 19, both come from the draws alone.
 	PastRuns           int               `json:"past_runs"`
@@ -563,6 +571,11 @@ type DagForecast struct {
 	UnknownTasks []string `json:"unknown_tasks"`
 }
 
+// DagIdentifier The id of a DAG: 1 to 250 characters except control characters and '/'.
+//
+// Example: pricing
+type DagIdentifier = string
+
 // DagStructure defines model for DagStructure.
 type DagStructure struct {
 	Tasks []DagTask `json:"tasks"`
@@ -570,13 +583,13 @@ type DagStructure struct {
 
 // DagTask defines model for DagTask.
 type DagTask struct {
-	// TaskID 1 to 250 characters except control characters and '/'.
+	// TaskID The id of a task: 1 to 250 characters except control characters and '/'.
 	//
 	// Example: predict_demand
-	TaskID ID `json:"task_id"`
+	TaskID TaskIdentifier `json:"task_id"`
 
 	// Upstream Tasks that must end before the task starts.
-	Upstream []ID `json:"upstream"`
+	Upstream []TaskIdentifier `json:"upstream"`
 }
 
 // DagTaskForecast defines model for DagTaskForecast.
@@ -597,10 +610,10 @@ type DagTaskForecast struct {
 	// StartSeconds Median of the start.
 	StartSeconds float64 `json:"start_seconds"`
 
-	// TaskID 1 to 250 characters except control characters and '/'.
+	// TaskID The id of a task: 1 to 250 characters except control characters and '/'.
 	//
 	// Example: predict_demand
-	TaskID ID `json:"task_id"`
+	TaskID TaskIdentifier `json:"task_id"`
 }
 
 // DetailedSeries The usage of a try in short equal steps from its start, from which phases and plans are learned instead of from
@@ -781,10 +794,10 @@ type Explanation struct {
 	// BaseBytes The start of the chain. Without terms it equals `granted_bytes`.
 	BaseBytes int64 `json:"base_bytes"`
 
-	// DagID 1 to 250 characters except control characters and '/'.
+	// DagID The id of a DAG: 1 to 250 characters except control characters and '/'.
 	//
-	// Example: predict_demand
-	DagID ID `json:"dag_id"`
+	// Example: pricing
+	DagID DagIdentifier `json:"dag_id"`
 
 	// ExpectedBytes The expected peak, before margins; null if no model predicts it or `terms` is empty. If `base` is "the amount before guard and bounds", `expected_bytes` is that amount.
 	ExpectedBytes *int64 `json:"expected_bytes"`
@@ -802,10 +815,10 @@ type Explanation struct {
 	Mode  Mode   `json:"mode"`
 	Model *Model `json:"model"`
 
-	// Namespace 1 to 250 characters except control characters and '/'.
+	// Namespace The name of a namespace: 1 to 250 characters except control characters and '/'.
 	//
-	// Example: predict_demand
-	Namespace ID `json:"namespace"`
+	// Example: default
+	Namespace NamespaceName `json:"namespace"`
 
 	// Nearest The most similar other runs that ended before the answer, each with one try, nearest first; at most five.
 	Nearest []SimilarRun `json:"nearest"`
@@ -826,10 +839,10 @@ type Explanation struct {
 	// was OOM-killed.
 	Source Source `json:"source"`
 
-	// TaskID 1 to 250 characters except control characters and '/'.
+	// TaskID The id of a task: 1 to 250 characters except control characters and '/'.
 	//
 	// Example: predict_demand
-	TaskID ID `json:"task_id"`
+	TaskID TaskIdentifier `json:"task_id"`
 
 	// Terms Factors in the order in which they apply.
 	Terms []ExplanationTerm `json:"terms"`
@@ -853,15 +866,29 @@ type ExplanationTerm struct {
 	BytesAfter int64 `json:"bytes_after"`
 
 	// Factor The factor at full precision.
-	Factor float64             `json:"factor"`
-	Kind   ExplanationTermKind `json:"kind"`
-	Name   string              `json:"name"`
+	Factor float64 `json:"factor"`
+
+	// Kind What the factor comes from. `feature`: a feature, a fact about the task, earlier runs with identical features, or recent errors of the model.
+	// `margin`: the safety margin above the expected peak. `pool`: a correction from the kills of the tasks of the DAG and of the other DAGs of the namespace.
+	// `guard`: a factor above 1 while clearly more runs were killed than promised. `cohort`: the amount that similar tasks need. `lift`: a larger amount because of OOM kills.
+	// `ceiling`: an upper bound other than the cap, such as the static request. `headroom`: an addition to the peaks of identical runs.
+	// `floor`: the floor of the policy, the minimum grant, or another lower bound. `cap`: the cap, or an unknown upper bound. `rounding`: whole MiB, or the
+	// edges of bins.
+	Kind ExplanationTermKind `json:"kind"`
+
+	// Name The feature or the rule, for people.
+	Name string `json:"name"`
 
 	// Value The value of a feature.
 	Value *string `json:"value"`
 }
 
-// ExplanationTermKind defines model for ExplanationTerm.Kind.
+// ExplanationTermKind What the factor comes from. `feature`: a feature, a fact about the task, earlier runs with identical features, or recent errors of the model.
+// `margin`: the safety margin above the expected peak. `pool`: a correction from the kills of the tasks of the DAG and of the other DAGs of the namespace.
+// `guard`: a factor above 1 while clearly more runs were killed than promised. `cohort`: the amount that similar tasks need. `lift`: a larger amount because of OOM kills.
+// `ceiling`: an upper bound other than the cap, such as the static request. `headroom`: an addition to the peaks of identical runs.
+// `floor`: the floor of the policy, the minimum grant, or another lower bound. `cap`: the cap, or an unknown upper bound. `rounding`: whole MiB, or the
+// edges of bins.
 type ExplanationTermKind string
 
 // FailedMemory Allocation of the killed try, as a number or as a quantity.
@@ -930,7 +957,7 @@ type Group string
 
 // Guard The state of the model's margins at the time of the answer.
 type Guard struct {
-	// Params For the family `experts`: the amount before guard and bounds, the promised risk, the factors of pool and guard, the expert with the largest weight, then the levels and scales of the models and the duration. If earlier tasks of the run were reported, the run score and the log factor that it led to follow.
+	// Params For the family `experts`: the amount before guard and bounds, the promised risk, the factors of pool and guard, the expert with the largest weight, then the log of the peak that each model predicts, the predicted spreads of its error, and the log of the predicted run time. If earlier tasks of the run were reported, the run score and the log factor that it led to follow.
 	Params []float64 `json:"params"`
 
 	// Version Number of tries that the model had learned.
@@ -944,11 +971,6 @@ type Health struct {
 
 // HealthStatus defines model for Health.Status.
 type HealthStatus string
-
-// ID 1 to 250 characters except control characters and '/'.
-//
-// Example: predict_demand
-type ID = string
 
 // ItemError defines model for ItemError.
 type ItemError struct {
@@ -986,19 +1008,19 @@ type Lift struct {
 	// Shadow Memory request and limit of the pod.
 	Shadow *Memory `json:"shadow"`
 
-	// Verdict Only `lift` permits another try.
+	// Verdict `lift`: the next try gets a larger allocation. All other verdicts mean that there is no further try. `at_cap`: the killed try had the cap, or less than 1 % below it. `attempts_exhausted`: the policy permits no further lift. `not_memory`: more memory would not help. `leak_suspected`: at least three tries of the task in a row were killed at the cap, which suggests a memory leak.
 	Verdict Verdict `json:"verdict"`
 }
 
-// Verdict Only `lift` permits another try.
+// Verdict `lift`: the next try gets a larger allocation. All other verdicts mean that there is no further try. `at_cap`: the killed try had the cap, or less than 1 % below it. `attempts_exhausted`: the policy permits no further lift. `not_memory`: more memory would not help. `leak_suspected`: at least three tries of the task in a row were killed at the cap, which suggests a memory leak.
 type Verdict string
 
 // LiftRequest The request after a kill.
 type LiftRequest struct {
-	// DagID 1 to 250 characters except control characters and '/'.
+	// DagID The id of a DAG: 1 to 250 characters except control characters and '/'.
 	//
-	// Example: predict_demand
-	DagID ID `json:"dag_id"`
+	// Example: pricing
+	DagID DagIdentifier `json:"dag_id"`
 
 	// Failed Allocation of the killed try, as a number or as a quantity.
 	Failed FailedMemory `json:"failed"`
@@ -1040,10 +1062,10 @@ type LiftRequest struct {
 	// Example: scheduled__2020-01-03T00:00:00+00:00
 	RunID RunID `json:"run_id"`
 
-	// TaskID 1 to 250 characters except control characters and '/'.
+	// TaskID The id of a task: 1 to 250 characters except control characters and '/'.
 	//
 	// Example: predict_demand
-	TaskID ID `json:"task_id"`
+	TaskID TaskIdentifier `json:"task_id"`
 
 	// TryNumber The killed try; 1 if omitted.
 	TryNumber *int `json:"try_number,omitempty"`
@@ -1127,6 +1149,11 @@ type ModelVersion struct {
 	Withdrawn bool `json:"withdrawn"`
 }
 
+// NamespaceName The name of a namespace: 1 to 250 characters except control characters and '/'.
+//
+// Example: default
+type NamespaceName = string
+
 // NewestRun defines model for NewestRun.
 type NewestRun struct {
 	// IsOutlier Whether the ratio is more than three times the median ratio.
@@ -1175,10 +1202,10 @@ type Observation struct {
 	// CPUMaxCores The measured peak of the CPU usage.
 	CPUMaxCores *float64 `json:"cpu_max_cores,omitempty"`
 
-	// DagID 1 to 250 characters except control characters and '/'.
+	// DagID The id of a DAG: 1 to 250 characters except control characters and '/'.
 	//
-	// Example: predict_demand
-	DagID ID `json:"dag_id"`
+	// Example: pricing
+	DagID DagIdentifier `json:"dag_id"`
 
 	// DetailedSeries The usage of a try in short equal steps from its start, from which phases and plans are learned instead of from
 	// `usage_series`. Use steps of at most 15
@@ -1266,10 +1293,10 @@ type Observation struct {
 	// StartedAt In the years 1970 to 2199 in UTC.
 	StartedAt *time.Time `json:"started_at,omitempty"`
 
-	// TaskID 1 to 250 characters except control characters and '/'.
+	// TaskID The id of a task: 1 to 250 characters except control characters and '/'.
 	//
 	// Example: predict_demand
-	TaskID ID `json:"task_id"`
+	TaskID TaskIdentifier `json:"task_id"`
 
 	// TryNumber Airflow's try number; 1 if omitted.
 	TryNumber *int `json:"try_number,omitempty"`
@@ -1354,10 +1381,10 @@ type PhaseRequest struct {
 	// CPUMillicores CPU request in force; without it the answer has no CPU.
 	CPUMillicores *int `json:"cpu_millicores,omitempty"`
 
-	// DagID 1 to 250 characters except control characters and '/'.
+	// DagID The id of a DAG: 1 to 250 characters except control characters and '/'.
 	//
-	// Example: predict_demand
-	DagID ID `json:"dag_id"`
+	// Example: pricing
+	DagID DagIdentifier `json:"dag_id"`
 
 	// ElapsedSeconds Time since the start of the try: its container, not its pod.
 	ElapsedSeconds *float64 `json:"elapsed_seconds"`
@@ -1391,10 +1418,10 @@ type PhaseRequest struct {
 	// StaticCPUMillicores CPU request at the start of the try; `cpu_millicores` if omitted.
 	StaticCPUMillicores *int `json:"static_cpu_millicores,omitempty"`
 
-	// TaskID 1 to 250 characters except control characters and '/'.
+	// TaskID The id of a task: 1 to 250 characters except control characters and '/'.
 	//
 	// Example: predict_demand
-	TaskID ID `json:"task_id"`
+	TaskID TaskIdentifier `json:"task_id"`
 
 	// TryNumber Airflow's try number; 1 if omitted.
 	TryNumber *int `json:"try_number,omitempty"`
@@ -1582,7 +1609,7 @@ type PolicyRequest struct {
 	BinEdgesBytes *[]int64 `json:"bin_edges_bytes,omitempty"`
 	Cap           *string  `json:"cap,omitempty"`
 
-	// CapBytes Maximum allocation; at least 1Mi. If omitted, and the request has no `max_memory`, it is four times the largest of static request, largest peak, floor and the minimum grant of the server (`--min-memory`). A kill raises this default to four times the killed allocation, but at most to four times the default. If an input is larger than all known ones, it is at least four times the peak that is predicted for this input.
+	// CapBytes Maximum allocation; at least 1Mi. If omitted, and the request has no `max_memory`, it is four times the largest of static request, largest peak, floor and the minimum grant of the server (`--min-memory`). A kill raises this default to four times the killed allocation, but at most to four times the default. If an input is larger than all known ones, this default is at least four times the peak that is predicted for this input.
 	CapBytes *int64 `json:"cap_bytes,omitempty"`
 
 	// CPUUnmanaged If true, answers have the requested CPU unchanged.
@@ -1629,10 +1656,10 @@ type PredictRequest struct {
 	// ClusterLoad Allocated share of the cluster at the launch, 0 to 1; used like `node_type`.
 	ClusterLoad *float64 `json:"cluster_load,omitempty"`
 
-	// DagID 1 to 250 characters except control characters and '/'.
+	// DagID The id of a DAG: 1 to 250 characters except control characters and '/'.
 	//
-	// Example: predict_demand
-	DagID ID `json:"dag_id"`
+	// Example: pricing
+	DagID DagIdentifier `json:"dag_id"`
 
 	// ExecutionTimeoutSeconds Execution timeout of the task; the answer has the probability that the run exceeds it.
 	ExecutionTimeoutSeconds *float64 `json:"execution_timeout_seconds,omitempty"`
@@ -1683,10 +1710,10 @@ type PredictRequest struct {
 	// RunID If omitted, the request is an ad-hoc look-up and not a try.
 	RunID *string `json:"run_id,omitempty"`
 
-	// TaskID 1 to 250 characters except control characters and '/'.
+	// TaskID The id of a task: 1 to 250 characters except control characters and '/'.
 	//
 	// Example: predict_demand
-	TaskID ID `json:"task_id"`
+	TaskID TaskIdentifier `json:"task_id"`
 
 	// TryNumber Airflow's try number; 1 if omitted.
 	TryNumber *int `json:"try_number,omitempty"`
@@ -1703,10 +1730,10 @@ type Prediction struct {
 	// CPU CPU request of the pod; the service never sets a CPU limit.
 	CPU *CPU `json:"cpu"`
 
-	// DagID 1 to 250 characters except control characters and '/'.
+	// DagID The id of a DAG: 1 to 250 characters except control characters and '/'.
 	//
-	// Example: predict_demand
-	DagID ID `json:"dag_id"`
+	// Example: pricing
+	DagID DagIdentifier `json:"dag_id"`
 
 	// Duration Predicted run time over the node types and cluster loads of past runs; those of the request change it only for a task with few runs. A stored answer contains only the median and the 95 % quantile; its other fields are null.
 	Duration *Duration `json:"duration"`
@@ -1724,10 +1751,10 @@ type Prediction struct {
 	Mode  Mode   `json:"mode"`
 	Model *Model `json:"model"`
 
-	// Namespace 1 to 250 characters except control characters and '/'.
+	// Namespace The name of a namespace: 1 to 250 characters except control characters and '/'.
 	//
-	// Example: predict_demand
-	Namespace ID `json:"namespace"`
+	// Example: default
+	Namespace NamespaceName `json:"namespace"`
 
 	// Plan Amounts that grow during the run, for callers that can resize a pod. The plan is absent if the policy does not set
 	// `phases`, in the modes `shadow` and `off`, after an OOM kill of the run, or if fewer than three runs were learned or
@@ -1751,10 +1778,10 @@ type Prediction struct {
 	// was OOM-killed.
 	Source Source `json:"source"`
 
-	// TaskID 1 to 250 characters except control characters and '/'.
+	// TaskID The id of a task: 1 to 250 characters except control characters and '/'.
 	//
 	// Example: predict_demand
-	TaskID ID `json:"task_id"`
+	TaskID TaskIdentifier `json:"task_id"`
 
 	// Warnings Implausible amounts, and parts of the request that were ignored, such as a feature of another kind; absent if there are none.
 	Warnings []Warning `json:"warnings,omitempty"`
@@ -1948,10 +1975,10 @@ type RunID = string
 
 // RunTime defines model for RunTime.
 type RunTime struct {
-	// DagID 1 to 250 characters except control characters and '/'.
+	// DagID The id of a DAG: 1 to 250 characters except control characters and '/'.
 	//
-	// Example: predict_demand
-	DagID ID `json:"dag_id"`
+	// Example: pricing
+	DagID DagIdentifier `json:"dag_id"`
 
 	// Drift Median ratio of run time to the prediction of the present model, of the newest 20 successes, divided by the median ratio of the earlier ones among the newest 200 tries; 1 with fewer than 40 successes.
 	Drift            float64          `json:"drift"`
@@ -1964,11 +1991,11 @@ type RunTime struct {
 	LongestSeconds float64 `json:"longest_seconds"`
 	MedianSeconds  float64 `json:"median_seconds"`
 
-	// Namespace 1 to 250 characters except control characters and '/'.
+	// Namespace The name of a namespace: 1 to 250 characters except control characters and '/'.
 	//
-	// Example: predict_demand
-	Namespace ID        `json:"namespace"`
-	Newest    NewestRun `json:"newest"`
+	// Example: default
+	Namespace NamespaceName `json:"namespace"`
+	Newest    NewestRun     `json:"newest"`
 
 	// NoShapeProbability Probability that the task has none of these shapes.
 	NoShapeProbability float64 `json:"no_shape_probability"`
@@ -1984,10 +2011,10 @@ type RunTime struct {
 	// Shapes Shapes of the namespace, the most probable one first; empty before shapes are learned.
 	Shapes []ShapeMembership `json:"shapes"`
 
-	// TaskID 1 to 250 characters except control characters and '/'.
+	// TaskID The id of a task: 1 to 250 characters except control characters and '/'.
 	//
 	// Example: predict_demand
-	TaskID ID `json:"task_id"`
+	TaskID TaskIdentifier `json:"task_id"`
 
 	// TimeoutProbability Probability of a run longer than the timeout in use; null if the timeout is unknown.
 	TimeoutProbability *float64 `json:"timeout_probability"`
@@ -2021,15 +2048,15 @@ type RunTimeWhatIf struct {
 	After  RunTimeQuantiles `json:"after"`
 	Before RunTimeQuantiles `json:"before"`
 
-	// DagID 1 to 250 characters except control characters and '/'.
+	// DagID The id of a DAG: 1 to 250 characters except control characters and '/'.
 	//
-	// Example: predict_demand
-	DagID ID `json:"dag_id"`
+	// Example: pricing
+	DagID DagIdentifier `json:"dag_id"`
 
-	// Namespace 1 to 250 characters except control characters and '/'.
+	// Namespace The name of a namespace: 1 to 250 characters except control characters and '/'.
 	//
-	// Example: predict_demand
-	Namespace ID `json:"namespace"`
+	// Example: default
+	Namespace NamespaceName `json:"namespace"`
 
 	// NodeTypes The node types whose effect is known.
 	NodeTypes []string `json:"node_types"`
@@ -2037,10 +2064,10 @@ type RunTimeWhatIf struct {
 	// Runs Number of newest runs on whose inputs both distributions are based.
 	Runs int `json:"runs"`
 
-	// TaskID 1 to 250 characters except control characters and '/'.
+	// TaskID The id of a task: 1 to 250 characters except control characters and '/'.
 	//
 	// Example: predict_demand
-	TaskID ID `json:"task_id"`
+	TaskID TaskIdentifier `json:"task_id"`
 }
 
 // Savings defines model for Savings.
@@ -2157,7 +2184,7 @@ type ShapeMembership struct {
 
 // SimilarRun defines model for SimilarRun.
 type SimilarRun struct {
-	// Distance 0 for identical inputs, before the first fit, and if no feature explains the peaks. The weight of a feature is the share of the variance of the peak that it explains.
+	// Distance Difference between the inputs of this run and those of the explained run, as a weighted mean over the features. The weight of a feature is the share of the variance of the peak that it explains. 0 for identical inputs, before the first fit, and if no feature explains the peaks.
 	Distance float64   `json:"distance"`
 	EndedAt  time.Time `json:"ended_at"`
 	MapIndex int       `json:"map_index"`
@@ -2223,7 +2250,7 @@ type StaticGroup struct {
 	// Tasks Number of tasks that the request is derived from.
 	Tasks int `json:"tasks"`
 
-	// Without Number of tasks without a static request.
+	// Without Number of tasks for which no request can be derived.
 	Without int `json:"without"`
 }
 
@@ -2248,20 +2275,25 @@ type SuggestedTimeout struct {
 	Seconds float64 `json:"seconds"`
 }
 
+// TaskIdentifier The id of a task: 1 to 250 characters except control characters and '/'.
+//
+// Example: predict_demand
+type TaskIdentifier = string
+
 // TaskKey A task, the unit of learning.
 type TaskKey struct {
-	// DagID 1 to 250 characters except control characters and '/'.
+	// DagID The id of a DAG: 1 to 250 characters except control characters and '/'.
 	//
-	// Example: predict_demand
-	DagID ID `json:"dag_id"`
+	// Example: pricing
+	DagID DagIdentifier `json:"dag_id"`
 
 	// Namespace Distinguishes Airflow deployments or tenants; `default` if omitted.
 	Namespace *string `json:"namespace,omitempty"`
 
-	// TaskID 1 to 250 characters except control characters and '/'.
+	// TaskID The id of a task: 1 to 250 characters except control characters and '/'.
 	//
 	// Example: predict_demand
-	TaskID ID `json:"task_id"`
+	TaskID TaskIdentifier `json:"task_id"`
 }
 
 // TaskPage defines model for TaskPage.
@@ -2303,20 +2335,20 @@ type TaskPhases struct {
 	// Coverage Share of the runs that follow one of the prototypes.
 	Coverage float64 `json:"coverage"`
 
-	// DagID 1 to 250 characters except control characters and '/'.
+	// DagID The id of a DAG: 1 to 250 characters except control characters and '/'.
 	//
-	// Example: predict_demand
-	DagID     ID        `json:"dag_id"`
-	LearnedAt time.Time `json:"learned_at"`
+	// Example: pricing
+	DagID     DagIdentifier `json:"dag_id"`
+	LearnedAt time.Time     `json:"learned_at"`
 
 	// Mode `off`: no plans. `observe`: predictions have a plan that no caller follows. `cpu`: the CPU request follows the plan. `memory`:
 	// the CPU request, the memory request and the memory limit follow it.
 	Mode PhasesMode `json:"mode"`
 
-	// Namespace 1 to 250 characters except control characters and '/'.
+	// Namespace The name of a namespace: 1 to 250 characters except control characters and '/'.
 	//
-	// Example: predict_demand
-	Namespace ID `json:"namespace"`
+	// Example: default
+	Namespace NamespaceName `json:"namespace"`
 
 	// NewestRuns Oldest first.
 	NewestRuns []PhasedRun `json:"newest_runs"`
@@ -2341,11 +2373,11 @@ type TaskPhases struct {
 	// StepSeconds Width of the steps in which phases are found; 0 before they are found.
 	StepSeconds float64 `json:"step_seconds"`
 
-	// TaskID 1 to 250 characters except control characters and '/'.
+	// TaskID The id of a task: 1 to 250 characters except control characters and '/'.
 	//
 	// Example: predict_demand
-	TaskID  ID  `json:"task_id"`
-	Version int `json:"version"`
+	TaskID  TaskIdentifier `json:"task_id"`
+	Version int            `json:"version"`
 }
 
 // TaskProfile defines model for TaskProfile.
@@ -2363,11 +2395,11 @@ type TaskProfile struct {
 	BinsBytes []int64 `json:"bins_bytes"`
 	Champion  *Model  `json:"champion"`
 
-	// DagID 1 to 250 characters except control characters and '/'.
+	// DagID The id of a DAG: 1 to 250 characters except control characters and '/'.
 	//
-	// Example: predict_demand
-	DagID           ID         `json:"dag_id"`
-	DurationSeconds *Quantiles `json:"duration_seconds"`
+	// Example: pricing
+	DagID           DagIdentifier `json:"dag_id"`
+	DurationSeconds *Quantiles    `json:"duration_seconds"`
 
 	// Exam Evaluation that selected the champion; free form.
 	Exam     json.RawMessage `json:"exam"`
@@ -2383,10 +2415,10 @@ type TaskProfile struct {
 	LastSeen         *time.Time `json:"last_seen"`
 	MemoryBytes      *Quantiles `json:"memory_bytes"`
 
-	// Namespace 1 to 250 characters except control characters and '/'.
+	// Namespace The name of a namespace: 1 to 250 characters except control characters and '/'.
 	//
-	// Example: predict_demand
-	Namespace ID `json:"namespace"`
+	// Example: default
+	Namespace NamespaceName `json:"namespace"`
 
 	// Observations Number of reported tries.
 	Observations int `json:"observations"`
@@ -2406,18 +2438,18 @@ type TaskProfile struct {
 	// Risk Promised and realised risk of first tries.
 	Risk RiskRecord `json:"risk"`
 
-	// TaskID 1 to 250 characters except control characters and '/'.
+	// TaskID The id of a task: 1 to 250 characters except control characters and '/'.
 	//
 	// Example: predict_demand
-	TaskID ID `json:"task_id"`
+	TaskID TaskIdentifier `json:"task_id"`
 }
 
 // TaskReport defines model for TaskReport.
 type TaskReport struct {
-	// DagID 1 to 250 characters except control characters and '/'.
+	// DagID The id of a DAG: 1 to 250 characters except control characters and '/'.
 	//
-	// Example: predict_demand
-	DagID ID `json:"dag_id"`
+	// Example: pricing
+	DagID DagIdentifier `json:"dag_id"`
 
 	// GrantedBytes Mean grant over time.
 	GrantedBytes *int64 `json:"granted_bytes"`
@@ -2437,10 +2469,10 @@ type TaskReport struct {
 	// Kills OOM-killed tries.
 	Kills int `json:"kills"`
 
-	// Namespace 1 to 250 characters except control characters and '/'.
+	// Namespace The name of a namespace: 1 to 250 characters except control characters and '/'.
 	//
-	// Example: predict_demand
-	Namespace ID `json:"namespace"`
+	// Example: default
+	Namespace NamespaceName `json:"namespace"`
 
 	// RequestedBytes The first static request of the task.
 	RequestedBytes *int64 `json:"requested_bytes"`
@@ -2467,10 +2499,10 @@ type TaskReport struct {
 	Source *string       `json:"source"`
 	Static *StaticAdvice `json:"static,omitempty"`
 
-	// TaskID 1 to 250 characters except control characters and '/'.
+	// TaskID The id of a task: 1 to 250 characters except control characters and '/'.
 	//
 	// Example: predict_demand
-	TaskID ID `json:"task_id"`
+	TaskID TaskIdentifier `json:"task_id"`
 
 	// Tries Reported tries.
 	Tries int `json:"tries"`
@@ -2495,10 +2527,10 @@ type TaskReportSeverity string
 type TaskSummary struct {
 	Champion *Model `json:"champion"`
 
-	// DagID 1 to 250 characters except control characters and '/'.
+	// DagID The id of a DAG: 1 to 250 characters except control characters and '/'.
 	//
-	// Example: predict_demand
-	DagID ID `json:"dag_id"`
+	// Example: pricing
+	DagID DagIdentifier `json:"dag_id"`
 
 	// Group Usage of the task compared with the other tasks of its namespace, by clusters of mean peak, GB·h and standard deviation of the peaks. In a namespace with fewer than 6 tasks with a known peak, or without three distinct clusters: by fixed thresholds of the peaks.
 	Group Group `json:"group"`
@@ -2509,18 +2541,18 @@ type TaskSummary struct {
 	LargestPeakBytes *int64     `json:"largest_peak_bytes"`
 	LastSeen         *time.Time `json:"last_seen"`
 
-	// Namespace 1 to 250 characters except control characters and '/'.
+	// Namespace The name of a namespace: 1 to 250 characters except control characters and '/'.
 	//
-	// Example: predict_demand
-	Namespace ID `json:"namespace"`
+	// Example: default
+	Namespace NamespaceName `json:"namespace"`
 
 	// Observations Number of reported tries.
 	Observations int `json:"observations"`
 
-	// TaskID 1 to 250 characters except control characters and '/'.
+	// TaskID The id of a task: 1 to 250 characters except control characters and '/'.
 	//
 	// Example: predict_demand
-	TaskID ID `json:"task_id"`
+	TaskID TaskIdentifier `json:"task_id"`
 }
 
 // TaskUsageProfile The most frequent usage profile among the runs of the task; absent before the namespace has profiles.
@@ -2550,10 +2582,10 @@ type Training struct {
 
 // Try One try of a task.
 type Try struct {
-	// DagID 1 to 250 characters except control characters and '/'.
+	// DagID The id of a DAG: 1 to 250 characters except control characters and '/'.
 	//
-	// Example: predict_demand
-	DagID ID `json:"dag_id"`
+	// Example: pricing
+	DagID DagIdentifier `json:"dag_id"`
 
 	// MapIndex Index of a mapped task. If omitted: -1, which means that the task is not mapped.
 	MapIndex *int `json:"map_index,omitempty"`
@@ -2566,10 +2598,10 @@ type Try struct {
 	// Example: scheduled__2020-01-03T00:00:00+00:00
 	RunID RunID `json:"run_id"`
 
-	// TaskID 1 to 250 characters except control characters and '/'.
+	// TaskID The id of a task: 1 to 250 characters except control characters and '/'.
 	//
 	// Example: predict_demand
-	TaskID ID `json:"task_id"`
+	TaskID TaskIdentifier `json:"task_id"`
 
 	// TryNumber Airflow's try number; 1 if omitted.
 	TryNumber *int `json:"try_number,omitempty"`
@@ -2651,12 +2683,12 @@ type UsageProfileDetail struct {
 	// Members Tasks with runs in the profile, those with the most runs first.
 	Members []UsageProfileMember `json:"members"`
 
-	// Namespace 1 to 250 characters except control characters and '/'.
+	// Namespace The name of a namespace: 1 to 250 characters except control characters and '/'.
 	//
-	// Example: predict_demand
-	Namespace ID           `json:"namespace"`
-	Profile   UsageProfile `json:"profile"`
-	Version   int          `json:"version"`
+	// Example: default
+	Namespace NamespaceName `json:"namespace"`
+	Profile   UsageProfile  `json:"profile"`
+	Version   int           `json:"version"`
 }
 
 // UsageProfileField defines model for UsageProfileField.
@@ -2676,10 +2708,10 @@ type UsageProfileField struct {
 
 // UsageProfileMember defines model for UsageProfileMember.
 type UsageProfileMember struct {
-	// DagID 1 to 250 characters except control characters and '/'.
+	// DagID The id of a DAG: 1 to 250 characters except control characters and '/'.
 	//
-	// Example: predict_demand
-	DagID ID `json:"dag_id"`
+	// Example: pricing
+	DagID DagIdentifier `json:"dag_id"`
 
 	// Runs Runs of the task in the profile.
 	Runs int `json:"runs"`
@@ -2687,10 +2719,10 @@ type UsageProfileMember struct {
 	// Share Share of the runs of the task in the profile.
 	Share float64 `json:"share"`
 
-	// TaskID 1 to 250 characters except control characters and '/'.
+	// TaskID The id of a task: 1 to 250 characters except control characters and '/'.
 	//
 	// Example: predict_demand
-	TaskID ID `json:"task_id"`
+	TaskID TaskIdentifier `json:"task_id"`
 }
 
 // UsageProfileMetadata How well facts that are known before the first run predict the profile of a task. This shows which fields are worth sending. Each task is
@@ -2726,10 +2758,10 @@ type UsageProfileSet struct {
 	// MinRuns Smallest number of runs of a profile; 0 if the runs show no structure, so that there is one profile.
 	MinRuns int `json:"min_runs"`
 
-	// Namespace 1 to 250 characters except control characters and '/'.
+	// Namespace The name of a namespace: 1 to 250 characters except control characters and '/'.
 	//
-	// Example: predict_demand
-	Namespace ID             `json:"namespace"`
+	// Example: default
+	Namespace NamespaceName  `json:"namespace"`
 	Outliers  UsageProfile   `json:"outliers"`
 	Profiles  []UsageProfile `json:"profiles"`
 
@@ -2819,10 +2851,10 @@ type WhatIfState string
 
 // WhatIfRequest defines model for WhatIfRequest.
 type WhatIfRequest struct {
-	// DagID 1 to 250 characters except control characters and '/'.
+	// DagID The id of a DAG: 1 to 250 characters except control characters and '/'.
 	//
-	// Example: predict_demand
-	DagID ID `json:"dag_id"`
+	// Example: pricing
+	DagID DagIdentifier `json:"dag_id"`
 
 	// Namespace Distinguishes Airflow deployments or tenants; `default` if omitted.
 	Namespace *string `json:"namespace,omitempty"`
@@ -2899,20 +2931,20 @@ type WhatIfShift struct {
 // CampaignID defines model for CampaignID.
 type CampaignID = int64
 
-// DagID 1 to 250 characters except control characters and '/'.
+// DagID The id of a DAG: 1 to 250 characters except control characters and '/'.
 //
-// Example: predict_demand
-type DagID = ID
+// Example: pricing
+type DagID = DagIdentifier
 
-// Namespace 1 to 250 characters except control characters and '/'.
+// Namespace The name of a namespace: 1 to 250 characters except control characters and '/'.
 //
-// Example: predict_demand
-type Namespace = ID
+// Example: default
+type Namespace = NamespaceName
 
-// TaskID 1 to 250 characters except control characters and '/'.
+// TaskID The id of a task: 1 to 250 characters except control characters and '/'.
 //
 // Example: predict_demand
-type TaskID = ID
+type TaskID = TaskIdentifier
 
 // Conflict An error (RFC 9457).
 type Conflict = Problem
@@ -2923,13 +2955,13 @@ type NotFound = Problem
 // ListAuditParams defines parameters for ListAudit.
 type ListAuditParams struct {
 	// Namespace Only this namespace; all if omitted.
-	Namespace *ID `form:"namespace,omitempty" json:"namespace,omitempty"`
+	Namespace *NamespaceName `form:"namespace,omitempty" json:"namespace,omitempty"`
 
 	// DagID Only this DAG.
-	DagID *ID `form:"dag_id,omitempty" json:"dag_id,omitempty"`
+	DagID *DagIdentifier `form:"dag_id,omitempty" json:"dag_id,omitempty"`
 
 	// TaskID Only tasks of this name.
-	TaskID *ID `form:"task_id,omitempty" json:"task_id,omitempty"`
+	TaskID *TaskIdentifier `form:"task_id,omitempty" json:"task_id,omitempty"`
 
 	// Limit Maximum number of entries.
 	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
@@ -2997,9 +3029,9 @@ type GetExperimentParams struct {
 
 // PredictByQueryParams defines parameters for PredictByQuery.
 type PredictByQueryParams struct {
-	DagID                   ID              `form:"dag_id" json:"dag_id"`
-	TaskID                  ID              `form:"task_id" json:"task_id"`
-	Namespace               *ID             `form:"namespace,omitempty" json:"namespace,omitempty"`
+	DagID                   DagIdentifier   `form:"dag_id" json:"dag_id"`
+	TaskID                  TaskIdentifier  `form:"task_id" json:"task_id"`
+	Namespace               *NamespaceName  `form:"namespace,omitempty" json:"namespace,omitempty"`
 	RunID                   *RunID          `form:"run_id,omitempty" json:"run_id,omitempty"`
 	MapIndex                *MapIndex       `form:"map_index,omitempty" json:"map_index,omitempty"`
 	TryNumber               *TryNumber      `form:"try_number,omitempty" json:"try_number,omitempty"`
@@ -3012,7 +3044,7 @@ type PredictByQueryParams struct {
 // ListUsageProfilesParams defines parameters for ListUsageProfiles.
 type ListUsageProfilesParams struct {
 	// Namespace If omitted, the only namespace of the token, or else `default`.
-	Namespace *ID `form:"namespace,omitempty" json:"namespace,omitempty"`
+	Namespace *NamespaceName `form:"namespace,omitempty" json:"namespace,omitempty"`
 }
 
 // GetUsageProfileParams defines parameters for GetUsageProfile.
@@ -3021,7 +3053,7 @@ type GetUsageProfileParams struct {
 	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Namespace If omitted, the only namespace of the token, or else `default`.
-	Namespace *ID `form:"namespace,omitempty" json:"namespace,omitempty"`
+	Namespace *NamespaceName `form:"namespace,omitempty" json:"namespace,omitempty"`
 }
 
 // GetReportParams defines parameters for GetReport.
@@ -3032,17 +3064,17 @@ type GetReportParams struct {
 	// To The UTC day after the last one, as in `GET /savings`.
 	To *string `form:"to,omitempty" json:"to,omitempty"`
 
-	// Static Add static requests.
+	// Static Add one suggested static request for each task and each group.
 	Static *bool `form:"static,omitempty" json:"static,omitempty"`
 
 	// Namespace Only this namespace; all if omitted.
-	Namespace *ID `form:"namespace,omitempty" json:"namespace,omitempty"`
+	Namespace *NamespaceName `form:"namespace,omitempty" json:"namespace,omitempty"`
 
 	// DagID Only this DAG.
-	DagID *ID `form:"dag_id,omitempty" json:"dag_id,omitempty"`
+	DagID *DagIdentifier `form:"dag_id,omitempty" json:"dag_id,omitempty"`
 
 	// TaskID Only tasks of this name.
-	TaskID *ID `form:"task_id,omitempty" json:"task_id,omitempty"`
+	TaskID *TaskIdentifier `form:"task_id,omitempty" json:"task_id,omitempty"`
 }
 
 // GetSavingsParams defines parameters for GetSavings.
@@ -3057,13 +3089,13 @@ type GetSavingsParams struct {
 	By *GetSavingsParamsBy `form:"by,omitempty" json:"by,omitempty"`
 
 	// Namespace Only this namespace; all if omitted.
-	Namespace *ID `form:"namespace,omitempty" json:"namespace,omitempty"`
+	Namespace *NamespaceName `form:"namespace,omitempty" json:"namespace,omitempty"`
 
 	// DagID Only this DAG.
-	DagID *ID `form:"dag_id,omitempty" json:"dag_id,omitempty"`
+	DagID *DagIdentifier `form:"dag_id,omitempty" json:"dag_id,omitempty"`
 
 	// TaskID Only tasks of this name.
-	TaskID *ID `form:"task_id,omitempty" json:"task_id,omitempty"`
+	TaskID *TaskIdentifier `form:"task_id,omitempty" json:"task_id,omitempty"`
 }
 
 // GetSavingsParamsBy defines parameters for GetSavings.
@@ -3072,7 +3104,7 @@ type GetSavingsParamsBy string
 // ListTasksParams defines parameters for ListTasks.
 type ListTasksParams struct {
 	// Namespace Only this namespace; all if omitted.
-	Namespace *ID `form:"namespace,omitempty" json:"namespace,omitempty"`
+	Namespace *NamespaceName `form:"namespace,omitempty" json:"namespace,omitempty"`
 
 	// Limit Maximum number of entries.
 	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
@@ -3279,7 +3311,7 @@ type ServerInterface interface {
 	// ResetCampaignRun Reset a run to an earlier state
 	// (POST /campaigns/{campaign}/runs/{n}/reset)
 	ResetCampaignRun(w http.ResponseWriter, r *http.Request, campaign CampaignID, n int)
-	// ReportCampaignRun Report the step of a claimed run
+	// ReportCampaignRun Report the new state of a claimed run
 	// (POST /campaigns/{campaign}/runs/{n}/result)
 	ReportCampaignRun(w http.ResponseWriter, r *http.Request, campaign CampaignID, n int)
 	// ListCampaignRunTasks List the tasks of a reproduced run with their reported peaks
@@ -3480,7 +3512,7 @@ func (_ Unimplemented) ResetCampaignRun(w http.ResponseWriter, r *http.Request, 
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
-// ReportCampaignRun Report the step of a claimed run
+// ReportCampaignRun Report the new state of a claimed run
 // (POST /campaigns/{campaign}/runs/{n}/result)
 func (_ Unimplemented) ReportCampaignRun(w http.ResponseWriter, r *http.Request, campaign CampaignID, n int) {
 	w.WriteHeader(http.StatusNotImplemented)
@@ -9989,7 +10021,7 @@ type StrictServerInterface interface {
 	// ResetCampaignRun Reset a run to an earlier state
 	// (POST /campaigns/{campaign}/runs/{n}/reset)
 	ResetCampaignRun(ctx context.Context, request ResetCampaignRunRequestObject) (ResetCampaignRunResponseObject, error)
-	// ReportCampaignRun Report the step of a claimed run
+	// ReportCampaignRun Report the new state of a claimed run
 	// (POST /campaigns/{campaign}/runs/{n}/result)
 	ReportCampaignRun(ctx context.Context, request ReportCampaignRunRequestObject) (ReportCampaignRunResponseObject, error)
 	// ListCampaignRunTasks List the tasks of a reproduced run with their reported peaks

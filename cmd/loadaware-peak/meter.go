@@ -34,7 +34,7 @@ type meter struct {
 	last   cgroup.Reading
 
 	sampled int64   // bytes, the largest working set of a sample
-	marked  int64   // bytes, the largest peak from a rise of the mark
+	marked  int64   // bytes, the largest lower bound of the peak that a rise of the high-water mark gave
 	cores   float64 // the largest CPU rate of a window
 	window  point   // start of the current CPU window
 	series  *series

@@ -24,8 +24,8 @@ const phasesUsage = `DAG TASK [flags]
 
 DAG TASK describes the phases of a task of a running server, its next plan, and what limits that
 grow during a run would have saved on the learned runs. The static grant of a run is the limit
-that it had. For runs that loadaware did not size, this is often the static request, so the savings
-include those of the grants without plans.
+that it had. For a run that loadaware did not size, this is often the static request. The savings
+of such a run include what loadaware would have saved with a constant limit.
 
 replay replays runs sample by sample, and compares limits that grow during a run with the static
 grant that loadaware would have given. SERIES.csv has the columns dag_id, task_id, run_id,

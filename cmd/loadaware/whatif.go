@@ -19,8 +19,9 @@ const whatIfUsage = `--task DAG/TASK [flags]
 
 Replays the history of a running server with other settings: each run is predicted before
 it is learned, once with the current policies and once with the settings of the flags.
-A peak is learned when its run has ended, but a kill already at its launch: if many runs
-start together, all rows show fewer kills than the server would have had.
+A peak is learned when its run has ended, but a kill already when the killed try is
+launched: if many runs start together, all rows show fewer kills than the server would have
+had.
 Nothing changes on the server. --curve adds a row for each of several risk targets.
 --set FEATURE=VALUE, which may be repeated, also shows what the model would grant to the
 newest runs if the feature had this value.

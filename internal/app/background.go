@@ -29,8 +29,9 @@ func newRetention(keep config.RetentionAges, st retention.Store, metrics *httpap
 	return worker, nil
 }
 
-// newReconciler returns a worker without a source if Prometheus is not configured. Then it changes no reported try. It
-// records a try as expired (reconcile.Expired) that is still unreported the time Config.Within after it was due.
+// newReconciler returns a worker without a source if Prometheus is not configured. Such a worker changes no reported try. It
+// only records a try as expired (reconcile.Expired) if no report has arrived by Config.Delay plus Config.Within after its
+// expected end.
 func newReconciler(settings *config.Config, st store.Reconciliation, svc *service.Service, metrics *httpapi.Metrics, log *slog.Logger) (*reconcile.Worker, error) {
 	cfg := reconcile.Config{Delay: settings.PrometheusDelay, Within: settings.PrometheusWithin, Every: settings.PrometheusEvery}
 	results := make([]string, len(reconcile.Results))

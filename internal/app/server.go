@@ -114,8 +114,8 @@ func (s *Server) listen(ctx context.Context, hasTokens bool, log *slog.Logger) (
 	return server, err
 }
 
-// addressInUse returns the error for s.Addr in use. If another process uses the data folder, the error is a
-// *pglocal.InUseError, which has the address of that process if it is a server.
+// addressInUse returns the error of a server that cannot listen, because another process listens on s.Addr. If another
+// process uses the data folder, the error is a *pglocal.InUseError, which has the address of that process if it is a server.
 func (s *Server) addressInUse(ctx context.Context, log *slog.Logger) error {
 	if s.DatabaseURL == "" && s.HasDatabase() {
 		_, stop, err := FindDatabase(ctx, s.Config, "", log)

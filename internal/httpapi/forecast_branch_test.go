@@ -46,8 +46,8 @@ func TestForecastTakesTheBranchesOfItsInputs(t *testing.T) {
 	}
 }
 
-// Runs at nine o'clock wait an hour for a slot.
-func TestForecastWaitsAsAtThisHour(t *testing.T) {
+// In runs that start at nine o'clock, the task "fit" waits an hour for a slot.
+func TestForecastIncludesTheWaitOfRunsAtTheSameHour(t *testing.T) {
 	e := newTestEnv(t, noAuth)
 	var tries []dagTry
 	for i := range 80 {

@@ -99,7 +99,7 @@ func TestForecastCountsAllInstances(t *testing.T) {
 // A forecast reads only the newest 200 tries of a task if they belong to at least 100 runs. The task "load" has two instances
 // per run, so its tries in the oldest 50 runs are not read, and these runs did not skip the task. Of the newest 100 runs, 30
 // are complete.
-func TestForecastDoesNotTakeUnreadTriesForSkippedOnes(t *testing.T) {
+func TestTasksWithUnreadTriesDoNotCountAsSkipped(t *testing.T) {
 	e := newTestEnv(t, noAuth)
 	var items []string
 	for run := range 150 {
@@ -151,12 +151,12 @@ func TestForecastDrawsTheNumberOfInstances(t *testing.T) {
 	assert.InEpsilon(t, 300+3*600, f.MedianSeconds, .15)
 	assert.InEpsilon(t, 300+5*600, f.P95Seconds, .15)
 
-	for asked, waves := range map[int]float64{4: 1, 8: 2, 16: 4, 30: 8} {
+	for asked, rounds := range map[int]float64{4: 1, 8: 2, 16: 4, 30: 8} { // rounds of at most four instances, one after another
 		var f api.DagForecast
 		e.do(http.MethodGet, fmt.Sprintf("/dags/etl/forecast?samples=%d", asked), "").into(&f)
 		assert.Equal(t, asked, f.Tasks[1].Instances)
 		assert.InEpsilon(t, float64(asked)*perInstance, float64(f.MemoryPeakP95Bytes), .05)
-		assert.InEpsilon(t, 300+waves*600, f.MedianSeconds, .3, "%d samples", asked)
+		assert.InEpsilon(t, 300+rounds*600, f.MedianSeconds, .3, "%d samples", asked)
 	}
 }
 

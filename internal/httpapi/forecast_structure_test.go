@@ -75,7 +75,7 @@ func TestStructureInAnotherOrderIsNoChange(t *testing.T) {
 }
 
 // Imported runs are older than the first stored structure. The task "fit" is in the newest three of them.
-func TestForecastDoesNotTakeANewTaskForASkippedOne(t *testing.T) {
+func TestANewTaskDoesNotCountAsSkippedByEarlierRuns(t *testing.T) {
 	e := newTestEnv(t, noAuth)
 	e.reportTries(append(runsOf(0, 40, extractLoad, false), runsOf(40, 43, extractFitLoad, false)...), extractFitLoad...)
 	f := e.forecastKnown()

@@ -27,8 +27,8 @@ func (e *testEnv) await(a answer) (w api.WhatIf) {
 func TestWhatIfReplaysTheHistory(t *testing.T) {
 	e := newTestEnv(t, noAuth)
 	e.reportHistory(60)
-	const before = `{"dag_id": "pricing", "task_id": "predict_demand", "features": {"product_count": 1253, "region": "emea"}, "requested": {"memory": "350Gi"}}`
-	granted := e.post("/predict", before).json()["memory"]
+	const ask = `{"dag_id": "pricing", "task_id": "predict_demand", "features": {"product_count": 1253, "region": "emea"}, "requested": {"memory": "350Gi"}}`
+	granted := e.post("/predict", ask).json()["memory"]
 
 	w := e.await(e.do(http.MethodPost, "/whatif", `{"dag_id": "pricing", "task_id": "predict_demand",
 		"settings": [{"risk_target": 0.0005}, {"floor_bytes": 549755813888}, {}], "set": {"product_count": 9000}}`))
@@ -44,7 +44,7 @@ func TestWhatIfReplaysTheHistory(t *testing.T) {
 	require.NotNil(t, w.Set)
 	assert.Equal(t, 60, w.Set.Runs)
 	assert.GreaterOrEqual(t, w.Set.After.P50Bytes, w.Set.Before.P50Bytes)
-	assert.Equal(t, granted, e.post("/predict", before).json()["memory"], "a what-if changes no grant")
+	assert.Equal(t, granted, e.post("/predict", ask).json()["memory"], "a what-if changes no grant")
 
 	all := e.await(e.do(http.MethodPost, "/whatif", `{"dag_id": "pricing"}`))
 	assert.Equal(t, 60, *all.Rows)

@@ -120,7 +120,11 @@ func RunTimeWhatIf(w io.Writer, format string, r *api.RunTimeWhatIf) error {
 	if format == "json" {
 		return JSON(w, r)
 	}
-	table := Table{Header: []string{"the model expects", "p25_s", "median_s", "p75_s", "p95_s", "outliers_percent"}, TextColumns: 1}
+	first := "expected run times" // the rows are those before and after the change
+	if format == "csv" {
+		first = "the model expects" // a released column name
+	}
+	table := Table{Header: []string{first, "p25_s", "median_s", "p75_s", "p95_s", "outliers_percent"}, TextColumns: 1}
 	for _, row := range []struct {
 		name string
 		q    *api.RunTimeQuantiles

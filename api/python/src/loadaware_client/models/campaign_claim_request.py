@@ -17,7 +17,8 @@ class CampaignClaimRequest:
     Attributes:
         branch (CampaignBranch): A trigger, which starts one of the steps deployment, DAG run and profiling, or a check,
             which waits for its end. The scheduler DAG has one task for each.
-        limit (int):
+        limit (int): For a check, the largest number of claimed runs. For a trigger, the largest number of runs that all
+            workers together may have in the step.
         lease_seconds (float | None | Unset): 300 if omitted.
     """
 

@@ -14,8 +14,9 @@ T = TypeVar("T", bound="CampaignCount")
 class CampaignCount:
     """
     Attributes:
-        state (CampaignState): 0: registered. 10, 11, 15, 17: the deployment is claimed by a trigger, running, failed,
-            succeeded. 30, 31, 35, 37: the same for the DAG run. 50, 51, 55, 57: the same for profiling.
+        state (CampaignState): 0: registered. Deployment: 10 claimed by a trigger, 11 running, 15 failed, 17 succeeded.
+            DAG run: 30 claimed by a trigger, 31 running, 35 failed, 37 succeeded. Profiling: 50 claimed by a trigger, 51
+            running, 55 failed, 57 succeeded.
         name (str): The name of the state.
         runs (int):
     """

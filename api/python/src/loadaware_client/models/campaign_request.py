@@ -20,7 +20,7 @@ class CampaignRequest:
     """
     Attributes:
         name (str): Unique for the DAG.
-        dag_id (str): 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        dag_id (str): The id of a DAG: 1 to 250 characters except control characters and '/'. Example: pricing.
         namespace (None | str | Unset): Distinguishes Airflow deployments or tenants; `default` if omitted.
         pool (None | str | Unset): The Airflow pool of the reproduced tasks.
         conf (CampaignRequestConfType0 | None | Unset): Sandbox settings, which override the conf of each archived run.

@@ -15,10 +15,12 @@ T = TypeVar("T", bound="CampaignResultRequest")
 class CampaignResultRequest:
     """
     Attributes:
-        from_ (CampaignState): 0: registered. 10, 11, 15, 17: the deployment is claimed by a trigger, running, failed,
-            succeeded. 30, 31, 35, 37: the same for the DAG run. 50, 51, 55, 57: the same for profiling.
-        to (CampaignState): 0: registered. 10, 11, 15, 17: the deployment is claimed by a trigger, running, failed,
-            succeeded. 30, 31, 35, 37: the same for the DAG run. 50, 51, 55, 57: the same for profiling.
+        from_ (CampaignState): 0: registered. Deployment: 10 claimed by a trigger, 11 running, 15 failed, 17 succeeded.
+            DAG run: 30 claimed by a trigger, 31 running, 35 failed, 37 succeeded. Profiling: 50 claimed by a trigger, 51
+            running, 55 failed, 57 succeeded.
+        to (CampaignState): 0: registered. Deployment: 10 claimed by a trigger, 11 running, 15 failed, 17 succeeded. DAG
+            run: 30 claimed by a trigger, 31 running, 35 failed, 37 succeeded. Profiling: 50 claimed by a trigger, 51
+            running, 55 failed, 57 succeeded.
         attempt (int | None | Unset): The attempt that the step belongs to; the answer is 409 if the run is in another
             attempt.
         notes (None | str | Unset): The cause of a failure, or the result of a check; cut after 2,000 characters.

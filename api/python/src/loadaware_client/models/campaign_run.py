@@ -20,13 +20,14 @@ T = TypeVar("T", bound="CampaignRun")
 class CampaignRun:
     """
     Attributes:
-        n (int):
-        scenario (str):
+        n (int): Number of the run in its campaign.
+        scenario (str): Name of the archived run.
         execution_date (datetime.datetime):
         conf (CampaignRunConfType0 | None): The conf of the archived run. In a claim, the conf of the campaign already
             overrides it.
-        state (CampaignState): 0: registered. 10, 11, 15, 17: the deployment is claimed by a trigger, running, failed,
-            succeeded. 30, 31, 35, 37: the same for the DAG run. 50, 51, 55, 57: the same for profiling.
+        state (CampaignState): 0: registered. Deployment: 10 claimed by a trigger, 11 running, 15 failed, 17 succeeded.
+            DAG run: 30 claimed by a trigger, 31 running, 35 failed, 37 succeeded. Profiling: 50 claimed by a trigger, 51
+            running, 55 failed, 57 succeeded.
         state_name (str):
         attempt (int):
         dag_run_id (str): The run id of the DAG run; it does not change if a trigger repeats the attempt.

@@ -12,7 +12,7 @@ T = TypeVar("T", bound="DagFootprint")
 class DagFootprint:
     """
     Attributes:
-        seconds (float):
+        seconds (float): Time since the start of the run.
         memory_bytes (int): Median of the granted memory.
         memory_p95_bytes (int):
     """

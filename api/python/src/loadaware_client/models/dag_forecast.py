@@ -19,8 +19,9 @@ T = TypeVar("T", bound="DagForecast")
 class DagForecast:
     """
     Attributes:
-        namespace (str): 1 to 250 characters except control characters and '/'. Example: predict_demand.
-        dag_id (str): 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        namespace (str): The name of a namespace: 1 to 250 characters except control characters and '/'. Example:
+            default.
+        dag_id (str): The id of a DAG: 1 to 250 characters except control characters and '/'. Example: pricing.
         structure_updated_at (datetime.datetime):
         median_seconds (float): Median of the time from the start of the run to its end.
         p95_seconds (float):

@@ -12,7 +12,7 @@ T = TypeVar("T", bound="DagTask")
 class DagTask:
     """
     Attributes:
-        task_id (str): 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        task_id (str): The id of a task: 1 to 250 characters except control characters and '/'. Example: predict_demand.
         upstream (list[str]): Tasks that must end before the task starts.
     """
 

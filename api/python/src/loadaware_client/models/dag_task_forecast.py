@@ -12,7 +12,7 @@ T = TypeVar("T", bound="DagTaskForecast")
 class DagTaskForecast:
     """
     Attributes:
-        task_id (str): 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        task_id (str): The id of a task: 1 to 250 characters except control characters and '/'. Example: predict_demand.
         start_seconds (float): Median of the start.
         end_seconds (float): Median of the end.
         end_p95_seconds (float):

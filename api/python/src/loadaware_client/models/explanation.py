@@ -24,9 +24,10 @@ T = TypeVar("T", bound="Explanation")
 class Explanation:
     """
     Attributes:
-        namespace (str): 1 to 250 characters except control characters and '/'. Example: predict_demand.
-        dag_id (str): 1 to 250 characters except control characters and '/'. Example: predict_demand.
-        task_id (str): 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        namespace (str): The name of a namespace: 1 to 250 characters except control characters and '/'. Example:
+            default.
+        dag_id (str): The id of a DAG: 1 to 250 characters except control characters and '/'. Example: pricing.
+        task_id (str): The id of a task: 1 to 250 characters except control characters and '/'. Example: predict_demand.
         granted_bytes (int): The `limit_bytes` of the answer.
         base_bytes (int): The start of the chain. Without terms it equals `granted_bytes`.
         base (str): The meaning of `base_bytes`.

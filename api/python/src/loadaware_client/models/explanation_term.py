@@ -14,8 +14,18 @@ T = TypeVar("T", bound="ExplanationTerm")
 class ExplanationTerm:
     """
     Attributes:
-        kind (ExplanationTermKind):
-        name (str):
+        kind (ExplanationTermKind): What the factor comes from. `feature`: a feature, a fact about the task, earlier
+            runs with identical features, or recent errors of the model.
+            `margin`: the safety margin above the expected peak. `pool`: a correction from the kills of the tasks of the DAG
+            and of the other DAGs of the namespace.
+            `guard`: a factor above 1 while clearly more runs were killed than promised. `cohort`: the amount that similar
+            tasks need. `lift`: a larger amount because of OOM kills.
+            `ceiling`: an upper bound other than the cap, such as the static request. `headroom`: an addition to the peaks
+            of identical runs.
+            `floor`: the floor of the policy, the minimum grant, or another lower bound. `cap`: the cap, or an unknown upper
+            bound. `rounding`: whole MiB, or the
+            edges of bins.
+        name (str): The feature or the rule, for people.
         value (None | str): The value of a feature.
         factor (float): The factor at full precision.
         bytes_after (int): `base_bytes` times all factors up to this one, rounded; at most 8 PiB.

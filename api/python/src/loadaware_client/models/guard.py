@@ -15,8 +15,9 @@ class Guard:
     Attributes:
         version (int): Number of tries that the model had learned.
         params (list[float]): For the family `experts`: the amount before guard and bounds, the promised risk, the
-            factors of pool and guard, the expert with the largest weight, then the levels and scales of the models and the
-            duration. If earlier tasks of the run were reported, the run score and the log factor that it led to follow.
+            factors of pool and guard, the expert with the largest weight, then the log of the peak that each model
+            predicts, the predicted spreads of its error, and the log of the predicted run time. If earlier tasks of the run
+            were reported, the run score and the log factor that it led to follow.
     """
 
     version: int

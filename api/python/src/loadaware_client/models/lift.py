@@ -19,7 +19,10 @@ class Lift:
     """
     Attributes:
         retry (bool):
-        verdict (Verdict): Only `lift` permits another try.
+        verdict (Verdict): `lift`: the next try gets a larger allocation. All other verdicts mean that there is no
+            further try. `at_cap`: the killed try had the cap, or less than 1 % below it. `attempts_exhausted`: the policy
+            permits no further lift. `not_memory`: more memory would not help. `leak_suspected`: at least three tries of the
+            task in a row were killed at the cap, which suggests a memory leak.
         attempt (int): Number of the next attempt of this run and map index; counts kills, not try numbers.
         attempts_left (int): Number of lifts that remain after this answer.
         memory (MemoryType0 | None): Memory request and limit of the pod.

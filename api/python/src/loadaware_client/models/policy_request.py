@@ -26,8 +26,8 @@ class PolicyRequest:
         cap_bytes (int | None | Unset): Maximum allocation; at least 1Mi. If omitted, and the request has no
             `max_memory`, it is four times the largest of static request, largest peak, floor and the minimum grant of the
             server (`--min-memory`). A kill raises this default to four times the killed allocation, but at most to four
-            times the default. If an input is larger than all known ones, it is at least four times the peak that is
-            predicted for this input.
+            times the default. If an input is larger than all known ones, this default is at least four times the peak that
+            is predicted for this input.
         cap (None | str | Unset):
         risk_target (float | None | Unset): Accepted probability of an OOM kill of a first try; 0.015 if omitted.
         max_lifts (int | None | Unset): Maximum number of lifts of one run; the last lift goes to the cap. 3 if omitted.

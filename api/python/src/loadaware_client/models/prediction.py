@@ -31,9 +31,10 @@ class Prediction:
 
     Attributes:
         prediction_id (str): `prediction_id` of a prediction.
-        namespace (str): 1 to 250 characters except control characters and '/'. Example: predict_demand.
-        dag_id (str): 1 to 250 characters except control characters and '/'. Example: predict_demand.
-        task_id (str): 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        namespace (str): The name of a namespace: 1 to 250 characters except control characters and '/'. Example:
+            default.
+        dag_id (str): The id of a DAG: 1 to 250 characters except control characters and '/'. Example: pricing.
+        task_id (str): The id of a task: 1 to 250 characters except control characters and '/'. Example: predict_demand.
         memory (MemoryType0 | None): Memory request and limit of the pod.
         shadow (MemoryType0 | None): Memory request and limit of the pod.
         cpu (CPUType0 | None): CPU request of the pod; the service never sets a CPU limit.

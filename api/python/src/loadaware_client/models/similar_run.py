@@ -26,8 +26,9 @@ class SimilarRun:
             pod.
             `unschedulable`: no node can run the allocation. Only `oom_killed` and `app_oom` show a lack of memory.
         memory_max_bytes (int): The peak; of an OOM kill a lower bound of the peak.
-        distance (float): 0 for identical inputs, before the first fit, and if no feature explains the peaks. The weight
-            of a feature is the share of the variance of the peak that it explains.
+        distance (float): Difference between the inputs of this run and those of the explained run, as a weighted mean
+            over the features. The weight of a feature is the share of the variance of the peak that it explains. 0 for
+            identical inputs, before the first fit, and if no feature explains the peaks.
     """
 
     run_id: str

@@ -18,7 +18,7 @@ class StaticGroup:
             and standard deviation of the peaks. In a namespace with fewer than 6 tasks with a known peak, or without three
             distinct clusters: by fixed thresholds of the peaks.
         tasks (int): Number of tasks that the request is derived from.
-        without (int): Number of tasks without a static request.
+        without (int): Number of tasks for which no request can be derived.
         request_bytes (int | None): One request for every run of these tasks.
         request (None | str): The same as a quantity.
         risk (float | None): Largest bound of the risk of a task.

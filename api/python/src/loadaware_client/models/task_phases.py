@@ -24,9 +24,10 @@ T = TypeVar("T", bound="TaskPhases")
 class TaskPhases:
     """
     Attributes:
-        namespace (str): 1 to 250 characters except control characters and '/'. Example: predict_demand.
-        dag_id (str): 1 to 250 characters except control characters and '/'. Example: predict_demand.
-        task_id (str): 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        namespace (str): The name of a namespace: 1 to 250 characters except control characters and '/'. Example:
+            default.
+        dag_id (str): The id of a DAG: 1 to 250 characters except control characters and '/'. Example: pricing.
+        task_id (str): The id of a task: 1 to 250 characters except control characters and '/'. Example: predict_demand.
         mode (PhasesMode): `off`: no plans. `observe`: predictions have a plan that no caller follows. `cpu`: the CPU
             request follows the plan. `memory`:
             the CPU request, the memory request and the memory limit follow it.

@@ -20,9 +20,10 @@ T = TypeVar("T", bound="TaskSummary")
 class TaskSummary:
     """
     Attributes:
-        namespace (str): 1 to 250 characters except control characters and '/'. Example: predict_demand.
-        dag_id (str): 1 to 250 characters except control characters and '/'. Example: predict_demand.
-        task_id (str): 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        namespace (str): The name of a namespace: 1 to 250 characters except control characters and '/'. Example:
+            default.
+        dag_id (str): The id of a DAG: 1 to 250 characters except control characters and '/'. Example: pricing.
+        task_id (str): The id of a task: 1 to 250 characters except control characters and '/'. Example: predict_demand.
         observations (int): Number of reported tries.
         kills (int): Number of OOM-killed tries.
         last_seen (datetime.datetime | None):

@@ -19,7 +19,8 @@ T = TypeVar("T", bound="UsageProfileDetail")
 class UsageProfileDetail:
     """
     Attributes:
-        namespace (str): 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        namespace (str): The name of a namespace: 1 to 250 characters except control characters and '/'. Example:
+            default.
         version (int):
         learned_at (datetime.datetime):
         profile (UsageProfile):

@@ -21,7 +21,8 @@ T = TypeVar("T", bound="UsageProfileSet")
 class UsageProfileSet:
     """
     Attributes:
-        namespace (str): 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        namespace (str): The name of a namespace: 1 to 250 characters except control characters and '/'. Example:
+            default.
         version (int):
         learned_at (datetime.datetime):
         runs (int): Number of runs from which the profiles were found: of each task those with a known peak or an OOM

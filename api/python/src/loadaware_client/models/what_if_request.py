@@ -19,7 +19,7 @@ T = TypeVar("T", bound="WhatIfRequest")
 class WhatIfRequest:
     """
     Attributes:
-        dag_id (str): 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        dag_id (str): The id of a DAG: 1 to 250 characters except control characters and '/'. Example: pricing.
         namespace (None | str | Unset): Distinguishes Airflow deployments or tenants; `default` if omitted.
         task_id (None | str | Unset): If omitted: the tasks of the DAG, at most the first 200 in the order of their
             names.

@@ -73,19 +73,27 @@ def sync_detailed(
 ) -> Response[CampaignClaim | Problem]:
     """Lease runs of one branch to a worker
 
-     A branch is a trigger, which starts one of the steps deployment, DAG run and profiling, or a check,
-    which waits for the
-    end of the step.
-    `trigger_deploy`, `trigger_run` and `trigger_profile` take runs in the states 0, 17 and 37, and give
-    them the states 10, 30
-    and 50. For them `limit` is the parallelism of all workers together: runs of the branch that are
-    already claimed or active count, too.
-    `check_deploy`, `check_run` and `check_profile` take runs in the states 11, 31 and 51, at most
-    `limit`. A run that is not
-    reported within its lease is given to the next worker. While the campaign is paused, triggers
-    get no runs; while its budget is used up, `trigger_deploy` and `trigger_run` get no new runs. A run
-    that a trigger
-    returned to the state before the claim keeps its place in the budget of runs.
+     Each of the steps deployment, DAG run and profiling has two branches: a trigger, which starts the
+    step, and a check, which waits
+    for the end of the step. A branch takes runs in one state; a trigger also changes the state:
+
+    | branch | takes runs in the state | new state |
+    |---|---|---|
+    | `trigger_deploy` | 0 (registered) | 10 (deployment triggered) |
+    | `check_deploy` | 11 (deploying) | 11 |
+    | `trigger_run` | 17 (deployed) | 30 (run triggered) |
+    | `check_run` | 31 (running) | 31 |
+    | `trigger_profile` | 37 (run succeeded) | 50 (profiling triggered) |
+    | `check_profile` | 51 (profiling) | 51 |
+
+    A check gets at most `limit` runs. For a trigger, `limit` is the largest number of runs that all
+    workers together may have in
+    this step, from the claim by the trigger until the check reports the end of the step. If a worker
+    does not report a run within its lease, the next worker gets the run.
+    While the campaign is paused, triggers get no runs; while its budget is used up, `trigger_deploy`
+    and `trigger_run` get no new runs. If a
+    trigger returned a run to the state before the claim, the next claim of this run does not count
+    again in the budget of runs.
 
     Args:
         campaign (int):
@@ -118,19 +126,27 @@ def sync(
 ) -> CampaignClaim | Problem | None:
     """Lease runs of one branch to a worker
 
-     A branch is a trigger, which starts one of the steps deployment, DAG run and profiling, or a check,
-    which waits for the
-    end of the step.
-    `trigger_deploy`, `trigger_run` and `trigger_profile` take runs in the states 0, 17 and 37, and give
-    them the states 10, 30
-    and 50. For them `limit` is the parallelism of all workers together: runs of the branch that are
-    already claimed or active count, too.
-    `check_deploy`, `check_run` and `check_profile` take runs in the states 11, 31 and 51, at most
-    `limit`. A run that is not
-    reported within its lease is given to the next worker. While the campaign is paused, triggers
-    get no runs; while its budget is used up, `trigger_deploy` and `trigger_run` get no new runs. A run
-    that a trigger
-    returned to the state before the claim keeps its place in the budget of runs.
+     Each of the steps deployment, DAG run and profiling has two branches: a trigger, which starts the
+    step, and a check, which waits
+    for the end of the step. A branch takes runs in one state; a trigger also changes the state:
+
+    | branch | takes runs in the state | new state |
+    |---|---|---|
+    | `trigger_deploy` | 0 (registered) | 10 (deployment triggered) |
+    | `check_deploy` | 11 (deploying) | 11 |
+    | `trigger_run` | 17 (deployed) | 30 (run triggered) |
+    | `check_run` | 31 (running) | 31 |
+    | `trigger_profile` | 37 (run succeeded) | 50 (profiling triggered) |
+    | `check_profile` | 51 (profiling) | 51 |
+
+    A check gets at most `limit` runs. For a trigger, `limit` is the largest number of runs that all
+    workers together may have in
+    this step, from the claim by the trigger until the check reports the end of the step. If a worker
+    does not report a run within its lease, the next worker gets the run.
+    While the campaign is paused, triggers get no runs; while its budget is used up, `trigger_deploy`
+    and `trigger_run` get no new runs. If a
+    trigger returned a run to the state before the claim, the next claim of this run does not count
+    again in the budget of runs.
 
     Args:
         campaign (int):
@@ -158,19 +174,27 @@ async def asyncio_detailed(
 ) -> Response[CampaignClaim | Problem]:
     """Lease runs of one branch to a worker
 
-     A branch is a trigger, which starts one of the steps deployment, DAG run and profiling, or a check,
-    which waits for the
-    end of the step.
-    `trigger_deploy`, `trigger_run` and `trigger_profile` take runs in the states 0, 17 and 37, and give
-    them the states 10, 30
-    and 50. For them `limit` is the parallelism of all workers together: runs of the branch that are
-    already claimed or active count, too.
-    `check_deploy`, `check_run` and `check_profile` take runs in the states 11, 31 and 51, at most
-    `limit`. A run that is not
-    reported within its lease is given to the next worker. While the campaign is paused, triggers
-    get no runs; while its budget is used up, `trigger_deploy` and `trigger_run` get no new runs. A run
-    that a trigger
-    returned to the state before the claim keeps its place in the budget of runs.
+     Each of the steps deployment, DAG run and profiling has two branches: a trigger, which starts the
+    step, and a check, which waits
+    for the end of the step. A branch takes runs in one state; a trigger also changes the state:
+
+    | branch | takes runs in the state | new state |
+    |---|---|---|
+    | `trigger_deploy` | 0 (registered) | 10 (deployment triggered) |
+    | `check_deploy` | 11 (deploying) | 11 |
+    | `trigger_run` | 17 (deployed) | 30 (run triggered) |
+    | `check_run` | 31 (running) | 31 |
+    | `trigger_profile` | 37 (run succeeded) | 50 (profiling triggered) |
+    | `check_profile` | 51 (profiling) | 51 |
+
+    A check gets at most `limit` runs. For a trigger, `limit` is the largest number of runs that all
+    workers together may have in
+    this step, from the claim by the trigger until the check reports the end of the step. If a worker
+    does not report a run within its lease, the next worker gets the run.
+    While the campaign is paused, triggers get no runs; while its budget is used up, `trigger_deploy`
+    and `trigger_run` get no new runs. If a
+    trigger returned a run to the state before the claim, the next claim of this run does not count
+    again in the budget of runs.
 
     Args:
         campaign (int):
@@ -201,19 +225,27 @@ async def asyncio(
 ) -> CampaignClaim | Problem | None:
     """Lease runs of one branch to a worker
 
-     A branch is a trigger, which starts one of the steps deployment, DAG run and profiling, or a check,
-    which waits for the
-    end of the step.
-    `trigger_deploy`, `trigger_run` and `trigger_profile` take runs in the states 0, 17 and 37, and give
-    them the states 10, 30
-    and 50. For them `limit` is the parallelism of all workers together: runs of the branch that are
-    already claimed or active count, too.
-    `check_deploy`, `check_run` and `check_profile` take runs in the states 11, 31 and 51, at most
-    `limit`. A run that is not
-    reported within its lease is given to the next worker. While the campaign is paused, triggers
-    get no runs; while its budget is used up, `trigger_deploy` and `trigger_run` get no new runs. A run
-    that a trigger
-    returned to the state before the claim keeps its place in the budget of runs.
+     Each of the steps deployment, DAG run and profiling has two branches: a trigger, which starts the
+    step, and a check, which waits
+    for the end of the step. A branch takes runs in one state; a trigger also changes the state:
+
+    | branch | takes runs in the state | new state |
+    |---|---|---|
+    | `trigger_deploy` | 0 (registered) | 10 (deployment triggered) |
+    | `check_deploy` | 11 (deploying) | 11 |
+    | `trigger_run` | 17 (deployed) | 30 (run triggered) |
+    | `check_run` | 31 (running) | 31 |
+    | `trigger_profile` | 37 (run succeeded) | 50 (profiling triggered) |
+    | `check_profile` | 51 (profiling) | 51 |
+
+    A check gets at most `limit` runs. For a trigger, `limit` is the largest number of runs that all
+    workers together may have in
+    this step, from the claim by the trigger until the check reports the end of the step. If a worker
+    does not report a run within its lease, the next worker gets the run.
+    While the campaign is paused, triggers get no runs; while its budget is used up, `trigger_deploy`
+    and `trigger_run` get no new runs. If a
+    trigger returned a run to the state before the claim, the next claim of this run does not count
+    again in the budget of runs.
 
     Args:
         campaign (int):

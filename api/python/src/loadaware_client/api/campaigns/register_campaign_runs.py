@@ -73,8 +73,8 @@ def sync_detailed(
 ) -> Response[CampaignRegistered | Problem]:
     """Register archived runs
 
-     Adds runs in state 0. A run is registered once: scenario, conf and execution date identify it.
-    `conf` is the conf of the
+     Adds runs in the state 0 (registered). A run is registered once: scenario, conf and execution date
+    identify it. `conf` is the conf of the
     archived DAG run; the conf of the campaign overrides it.
 
     Args:
@@ -108,8 +108,8 @@ def sync(
 ) -> CampaignRegistered | Problem | None:
     """Register archived runs
 
-     Adds runs in state 0. A run is registered once: scenario, conf and execution date identify it.
-    `conf` is the conf of the
+     Adds runs in the state 0 (registered). A run is registered once: scenario, conf and execution date
+    identify it. `conf` is the conf of the
     archived DAG run; the conf of the campaign overrides it.
 
     Args:
@@ -138,8 +138,8 @@ async def asyncio_detailed(
 ) -> Response[CampaignRegistered | Problem]:
     """Register archived runs
 
-     Adds runs in state 0. A run is registered once: scenario, conf and execution date identify it.
-    `conf` is the conf of the
+     Adds runs in the state 0 (registered). A run is registered once: scenario, conf and execution date
+    identify it. `conf` is the conf of the
     archived DAG run; the conf of the campaign overrides it.
 
     Args:
@@ -171,8 +171,8 @@ async def asyncio(
 ) -> CampaignRegistered | Problem | None:
     """Register archived runs
 
-     Adds runs in state 0. A run is registered once: scenario, conf and execution date identify it.
-    `conf` is the conf of the
+     Adds runs in the state 0 (registered). A run is registered once: scenario, conf and execution date
+    identify it. `conf` is the conf of the
     archived DAG run; the conf of the campaign overrides it.
 
     Args:

@@ -79,14 +79,20 @@ def sync_detailed(
     client: AuthenticatedClient | Client,
     body: CampaignResultRequest,
 ) -> Response[CampaignRun | Problem]:
-    """Report the step of a claimed run
+    """Report the new state of a claimed run
 
-     Moves the run from one state to another by compare-and-swap, and ends its lease. If the run is in
-    another state, the
-    answer is 409. Valid changes are: from 10 to 11, 15 or 0; from 11 to 15 or 17; from 30 to 31, 35 or
-    17; from 31 to 35 or
-    37; from 50 to 51, 55 or 37; from 51 to 55 or 57. A check that finds no change reports the same
-    state again.
+     Moves the run from the state `from` to the state `to`, and ends its lease. If the run is not in the
+    state `from`, nothing changes,
+    and the answer is 409. Valid changes are:
+
+    | step | `from` | `to` |
+    |---|---|---|
+    | deployment | 10 (claimed by the trigger) | 11 (running), 15 (failed), or 0 (not started) |
+    | deployment | 11 (running) | 15 (failed), 17 (succeeded), or 11 (still running) |
+    | DAG run | 30 (claimed by the trigger) | 31 (running), 35 (failed), or 17 (not started) |
+    | DAG run | 31 (running) | 35 (failed), 37 (succeeded), or 31 (still running) |
+    | profiling | 50 (claimed by the trigger) | 51 (running), 55 (failed), or 37 (not started) |
+    | profiling | 51 (running) | 55 (failed), 57 (succeeded), or 51 (still running) |
 
     Args:
         campaign (int):
@@ -120,14 +126,20 @@ def sync(
     client: AuthenticatedClient | Client,
     body: CampaignResultRequest,
 ) -> CampaignRun | Problem | None:
-    """Report the step of a claimed run
+    """Report the new state of a claimed run
 
-     Moves the run from one state to another by compare-and-swap, and ends its lease. If the run is in
-    another state, the
-    answer is 409. Valid changes are: from 10 to 11, 15 or 0; from 11 to 15 or 17; from 30 to 31, 35 or
-    17; from 31 to 35 or
-    37; from 50 to 51, 55 or 37; from 51 to 55 or 57. A check that finds no change reports the same
-    state again.
+     Moves the run from the state `from` to the state `to`, and ends its lease. If the run is not in the
+    state `from`, nothing changes,
+    and the answer is 409. Valid changes are:
+
+    | step | `from` | `to` |
+    |---|---|---|
+    | deployment | 10 (claimed by the trigger) | 11 (running), 15 (failed), or 0 (not started) |
+    | deployment | 11 (running) | 15 (failed), 17 (succeeded), or 11 (still running) |
+    | DAG run | 30 (claimed by the trigger) | 31 (running), 35 (failed), or 17 (not started) |
+    | DAG run | 31 (running) | 35 (failed), 37 (succeeded), or 31 (still running) |
+    | profiling | 50 (claimed by the trigger) | 51 (running), 55 (failed), or 37 (not started) |
+    | profiling | 51 (running) | 55 (failed), 57 (succeeded), or 51 (still running) |
 
     Args:
         campaign (int):
@@ -156,14 +168,20 @@ async def asyncio_detailed(
     client: AuthenticatedClient | Client,
     body: CampaignResultRequest,
 ) -> Response[CampaignRun | Problem]:
-    """Report the step of a claimed run
+    """Report the new state of a claimed run
 
-     Moves the run from one state to another by compare-and-swap, and ends its lease. If the run is in
-    another state, the
-    answer is 409. Valid changes are: from 10 to 11, 15 or 0; from 11 to 15 or 17; from 30 to 31, 35 or
-    17; from 31 to 35 or
-    37; from 50 to 51, 55 or 37; from 51 to 55 or 57. A check that finds no change reports the same
-    state again.
+     Moves the run from the state `from` to the state `to`, and ends its lease. If the run is not in the
+    state `from`, nothing changes,
+    and the answer is 409. Valid changes are:
+
+    | step | `from` | `to` |
+    |---|---|---|
+    | deployment | 10 (claimed by the trigger) | 11 (running), 15 (failed), or 0 (not started) |
+    | deployment | 11 (running) | 15 (failed), 17 (succeeded), or 11 (still running) |
+    | DAG run | 30 (claimed by the trigger) | 31 (running), 35 (failed), or 17 (not started) |
+    | DAG run | 31 (running) | 35 (failed), 37 (succeeded), or 31 (still running) |
+    | profiling | 50 (claimed by the trigger) | 51 (running), 55 (failed), or 37 (not started) |
+    | profiling | 51 (running) | 55 (failed), 57 (succeeded), or 51 (still running) |
 
     Args:
         campaign (int):
@@ -195,14 +213,20 @@ async def asyncio(
     client: AuthenticatedClient | Client,
     body: CampaignResultRequest,
 ) -> CampaignRun | Problem | None:
-    """Report the step of a claimed run
+    """Report the new state of a claimed run
 
-     Moves the run from one state to another by compare-and-swap, and ends its lease. If the run is in
-    another state, the
-    answer is 409. Valid changes are: from 10 to 11, 15 or 0; from 11 to 15 or 17; from 30 to 31, 35 or
-    17; from 31 to 35 or
-    37; from 50 to 51, 55 or 37; from 51 to 55 or 57. A check that finds no change reports the same
-    state again.
+     Moves the run from the state `from` to the state `to`, and ends its lease. If the run is not in the
+    state `from`, nothing changes,
+    and the answer is 409. Valid changes are:
+
+    | step | `from` | `to` |
+    |---|---|---|
+    | deployment | 10 (claimed by the trigger) | 11 (running), 15 (failed), or 0 (not started) |
+    | deployment | 11 (running) | 15 (failed), 17 (succeeded), or 11 (still running) |
+    | DAG run | 30 (claimed by the trigger) | 31 (running), 35 (failed), or 17 (not started) |
+    | DAG run | 31 (running) | 35 (failed), 37 (succeeded), or 31 (still running) |
+    | profiling | 50 (claimed by the trigger) | 51 (running), 55 (failed), or 37 (not started) |
+    | profiling | 51 (running) | 55 (failed), 57 (succeeded), or 51 (still running) |
 
     Args:
         campaign (int):

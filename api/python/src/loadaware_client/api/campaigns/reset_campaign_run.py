@@ -81,8 +81,10 @@ def sync_detailed(
 ) -> Response[CampaignRun | Problem]:
     """Reset a run to an earlier state
 
-     `to` is 0, 17 or 37. With 0 and 17, a run whose DAG run has ended gets a new attempt with another
-    run id. A claimed or active run cannot be reset.
+     `to` is 0 (registered: the deployment is repeated), 17 (deployed: the DAG run is repeated) or 37
+    (run succeeded: the profiling is
+    repeated), and not above the present state. With 0 and 17, a run whose DAG run has ended gets a new
+    attempt with another run id. A claimed or active run cannot be reset.
 
     Args:
         campaign (int):
@@ -118,8 +120,10 @@ def sync(
 ) -> CampaignRun | Problem | None:
     """Reset a run to an earlier state
 
-     `to` is 0, 17 or 37. With 0 and 17, a run whose DAG run has ended gets a new attempt with another
-    run id. A claimed or active run cannot be reset.
+     `to` is 0 (registered: the deployment is repeated), 17 (deployed: the DAG run is repeated) or 37
+    (run succeeded: the profiling is
+    repeated), and not above the present state. With 0 and 17, a run whose DAG run has ended gets a new
+    attempt with another run id. A claimed or active run cannot be reset.
 
     Args:
         campaign (int):
@@ -150,8 +154,10 @@ async def asyncio_detailed(
 ) -> Response[CampaignRun | Problem]:
     """Reset a run to an earlier state
 
-     `to` is 0, 17 or 37. With 0 and 17, a run whose DAG run has ended gets a new attempt with another
-    run id. A claimed or active run cannot be reset.
+     `to` is 0 (registered: the deployment is repeated), 17 (deployed: the DAG run is repeated) or 37
+    (run succeeded: the profiling is
+    repeated), and not above the present state. With 0 and 17, a run whose DAG run has ended gets a new
+    attempt with another run id. A claimed or active run cannot be reset.
 
     Args:
         campaign (int):
@@ -185,8 +191,10 @@ async def asyncio(
 ) -> CampaignRun | Problem | None:
     """Reset a run to an earlier state
 
-     `to` is 0, 17 or 37. With 0 and 17, a run whose DAG run has ended gets a new attempt with another
-    run id. A claimed or active run cannot be reset.
+     `to` is 0 (registered: the deployment is repeated), 17 (deployed: the DAG run is repeated) or 37
+    (run succeeded: the profiling is
+    repeated), and not above the present state. With 0 and 17, a run whose DAG run has ended gets a new
+    attempt with another run id. A claimed or active run cannot be reset.
 
     Args:
         campaign (int):

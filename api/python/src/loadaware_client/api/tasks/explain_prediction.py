@@ -63,8 +63,8 @@ def sync_detailed(
 ) -> Response[Explanation | Problem]:
     """Explain a recorded answer
 
-     Splits the granted bytes into a base and factors, by the model version that answered. If the server
-    cannot restore the
+     Splits the granted bytes into a base and factors, as the model version that gave the answer computes
+    them. If the server cannot restore the
     state that this version had at the time of the answer, `terms` has no factors for single features;
     for a first try, `note` then says why. For a try that
     was OOM-killed, `killed` says why, and which amount would have held.
@@ -97,8 +97,8 @@ def sync(
 ) -> Explanation | Problem | None:
     """Explain a recorded answer
 
-     Splits the granted bytes into a base and factors, by the model version that answered. If the server
-    cannot restore the
+     Splits the granted bytes into a base and factors, as the model version that gave the answer computes
+    them. If the server cannot restore the
     state that this version had at the time of the answer, `terms` has no factors for single features;
     for a first try, `note` then says why. For a try that
     was OOM-killed, `killed` says why, and which amount would have held.
@@ -126,8 +126,8 @@ async def asyncio_detailed(
 ) -> Response[Explanation | Problem]:
     """Explain a recorded answer
 
-     Splits the granted bytes into a base and factors, by the model version that answered. If the server
-    cannot restore the
+     Splits the granted bytes into a base and factors, as the model version that gave the answer computes
+    them. If the server cannot restore the
     state that this version had at the time of the answer, `terms` has no factors for single features;
     for a first try, `note` then says why. For a try that
     was OOM-killed, `killed` says why, and which amount would have held.
@@ -158,8 +158,8 @@ async def asyncio(
 ) -> Explanation | Problem | None:
     """Explain a recorded answer
 
-     Splits the granted bytes into a base and factors, by the model version that answered. If the server
-    cannot restore the
+     Splits the granted bytes into a base and factors, as the model version that gave the answer computes
+    them. If the server cannot restore the
     state that this version had at the time of the answer, `terms` has no factors for single features;
     for a first try, `note` then says why. For a try that
     was OOM-killed, `killed` says why, and which amount would have held.

@@ -87,11 +87,11 @@ def sync_detailed(
     tasks have in common and for waiting times, and show which tasks a run skips.
 
     Args:
-        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
+        dag_id (str): The id of a DAG: 1 to 250 characters except control characters and '/'.
+            Example: pricing.
         seed (int | Unset):  Default: 1.
-        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
+        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
+            characters and '/'. Example: default.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -132,11 +132,11 @@ def sync(
     tasks have in common and for waiting times, and show which tasks a run skips.
 
     Args:
-        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
+        dag_id (str): The id of a DAG: 1 to 250 characters except control characters and '/'.
+            Example: pricing.
         seed (int | Unset):  Default: 1.
-        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
+        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
+            characters and '/'. Example: default.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -172,11 +172,11 @@ async def asyncio_detailed(
     tasks have in common and for waiting times, and show which tasks a run skips.
 
     Args:
-        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
+        dag_id (str): The id of a DAG: 1 to 250 characters except control characters and '/'.
+            Example: pricing.
         seed (int | Unset):  Default: 1.
-        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
+        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
+            characters and '/'. Example: default.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -215,11 +215,11 @@ async def asyncio(
     tasks have in common and for waiting times, and show which tasks a run skips.
 
     Args:
-        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
+        dag_id (str): The id of a DAG: 1 to 250 characters except control characters and '/'.
+            Example: pricing.
         seed (int | Unset):  Default: 1.
-        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
+        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
+            characters and '/'. Example: default.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.

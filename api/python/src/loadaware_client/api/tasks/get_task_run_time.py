@@ -92,18 +92,19 @@ def sync_detailed(
     ratios: each run time
     divided by the prediction that the model made before it learned the run, after one second is added
     to both. A try that was stopped after
-    one to three times the predicted median counts as a longer run. All other runs are successes.
+    one to three times the predicted median counts as a run that would have taken longer. All other runs
+    are successes.
 
     Args:
-        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
-        task_id (str): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
+        dag_id (str): The id of a DAG: 1 to 250 characters except control characters and '/'.
+            Example: pricing.
+        task_id (str): The id of a task: 1 to 250 characters except control characters and '/'.
+            Example: predict_demand.
         risk (float | Unset):  Default: 0.01.
         elapsed_seconds (float | Unset):
         execution_timeout_seconds (float | Unset):
-        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
+        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
+            characters and '/'. Example: default.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -146,18 +147,19 @@ def sync(
     ratios: each run time
     divided by the prediction that the model made before it learned the run, after one second is added
     to both. A try that was stopped after
-    one to three times the predicted median counts as a longer run. All other runs are successes.
+    one to three times the predicted median counts as a run that would have taken longer. All other runs
+    are successes.
 
     Args:
-        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
-        task_id (str): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
+        dag_id (str): The id of a DAG: 1 to 250 characters except control characters and '/'.
+            Example: pricing.
+        task_id (str): The id of a task: 1 to 250 characters except control characters and '/'.
+            Example: predict_demand.
         risk (float | Unset):  Default: 0.01.
         elapsed_seconds (float | Unset):
         execution_timeout_seconds (float | Unset):
-        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
+        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
+            characters and '/'. Example: default.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -195,18 +197,19 @@ async def asyncio_detailed(
     ratios: each run time
     divided by the prediction that the model made before it learned the run, after one second is added
     to both. A try that was stopped after
-    one to three times the predicted median counts as a longer run. All other runs are successes.
+    one to three times the predicted median counts as a run that would have taken longer. All other runs
+    are successes.
 
     Args:
-        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
-        task_id (str): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
+        dag_id (str): The id of a DAG: 1 to 250 characters except control characters and '/'.
+            Example: pricing.
+        task_id (str): The id of a task: 1 to 250 characters except control characters and '/'.
+            Example: predict_demand.
         risk (float | Unset):  Default: 0.01.
         elapsed_seconds (float | Unset):
         execution_timeout_seconds (float | Unset):
-        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
+        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
+            characters and '/'. Example: default.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -247,18 +250,19 @@ async def asyncio(
     ratios: each run time
     divided by the prediction that the model made before it learned the run, after one second is added
     to both. A try that was stopped after
-    one to three times the predicted median counts as a longer run. All other runs are successes.
+    one to three times the predicted median counts as a run that would have taken longer. All other runs
+    are successes.
 
     Args:
-        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
-        task_id (str): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
+        dag_id (str): The id of a DAG: 1 to 250 characters except control characters and '/'.
+            Example: pricing.
+        task_id (str): The id of a task: 1 to 250 characters except control characters and '/'.
+            Example: predict_demand.
         risk (float | Unset):  Default: 0.01.
         elapsed_seconds (float | Unset):
         execution_timeout_seconds (float | Unset):
-        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
+        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
+            characters and '/'. Example: default.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.

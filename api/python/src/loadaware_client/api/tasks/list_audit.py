@@ -79,18 +79,19 @@ def sync_detailed(
 
      Contains changes of policies; publications, activations, rollbacks, withdrawals and unpins of
     models; deletions and
-    renames of tasks; and changes of campaigns. The transaction of a change writes its entry. Entries
-    are permanent, also
-    for deleted tasks, with one exception: of the publications by trainings only the newest hundred of a
-    task are stored.
+    renames of tasks; and changes of campaigns. A change and its entry are stored in the same
+    transaction. The server never
+    deletes entries, not even those of deleted tasks, with one exception: of the entries about models
+    that the trainer
+    published, it keeps only the newest 100 of each task.
 
     Args:
-        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
-        dag_id (str | Unset): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
-        task_id (str | Unset): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
+        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
+            characters and '/'. Example: default.
+        dag_id (str | Unset): The id of a DAG: 1 to 250 characters except control characters and
+            '/'. Example: pricing.
+        task_id (str | Unset): The id of a task: 1 to 250 characters except control characters and
+            '/'. Example: predict_demand.
         limit (int | Unset):  Default: 100.
         cursor (str | Unset):
 
@@ -129,18 +130,19 @@ def sync(
 
      Contains changes of policies; publications, activations, rollbacks, withdrawals and unpins of
     models; deletions and
-    renames of tasks; and changes of campaigns. The transaction of a change writes its entry. Entries
-    are permanent, also
-    for deleted tasks, with one exception: of the publications by trainings only the newest hundred of a
-    task are stored.
+    renames of tasks; and changes of campaigns. A change and its entry are stored in the same
+    transaction. The server never
+    deletes entries, not even those of deleted tasks, with one exception: of the entries about models
+    that the trainer
+    published, it keeps only the newest 100 of each task.
 
     Args:
-        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
-        dag_id (str | Unset): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
-        task_id (str | Unset): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
+        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
+            characters and '/'. Example: default.
+        dag_id (str | Unset): The id of a DAG: 1 to 250 characters except control characters and
+            '/'. Example: pricing.
+        task_id (str | Unset): The id of a task: 1 to 250 characters except control characters and
+            '/'. Example: predict_demand.
         limit (int | Unset):  Default: 100.
         cursor (str | Unset):
 
@@ -174,18 +176,19 @@ async def asyncio_detailed(
 
      Contains changes of policies; publications, activations, rollbacks, withdrawals and unpins of
     models; deletions and
-    renames of tasks; and changes of campaigns. The transaction of a change writes its entry. Entries
-    are permanent, also
-    for deleted tasks, with one exception: of the publications by trainings only the newest hundred of a
-    task are stored.
+    renames of tasks; and changes of campaigns. A change and its entry are stored in the same
+    transaction. The server never
+    deletes entries, not even those of deleted tasks, with one exception: of the entries about models
+    that the trainer
+    published, it keeps only the newest 100 of each task.
 
     Args:
-        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
-        dag_id (str | Unset): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
-        task_id (str | Unset): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
+        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
+            characters and '/'. Example: default.
+        dag_id (str | Unset): The id of a DAG: 1 to 250 characters except control characters and
+            '/'. Example: pricing.
+        task_id (str | Unset): The id of a task: 1 to 250 characters except control characters and
+            '/'. Example: predict_demand.
         limit (int | Unset):  Default: 100.
         cursor (str | Unset):
 
@@ -222,18 +225,19 @@ async def asyncio(
 
      Contains changes of policies; publications, activations, rollbacks, withdrawals and unpins of
     models; deletions and
-    renames of tasks; and changes of campaigns. The transaction of a change writes its entry. Entries
-    are permanent, also
-    for deleted tasks, with one exception: of the publications by trainings only the newest hundred of a
-    task are stored.
+    renames of tasks; and changes of campaigns. A change and its entry are stored in the same
+    transaction. The server never
+    deletes entries, not even those of deleted tasks, with one exception: of the entries about models
+    that the trainer
+    published, it keeps only the newest 100 of each task.
 
     Args:
-        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
-        dag_id (str | Unset): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
-        task_id (str | Unset): 1 to 250 characters except control characters and '/'. Example:
-            predict_demand.
+        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
+            characters and '/'. Example: default.
+        dag_id (str | Unset): The id of a DAG: 1 to 250 characters except control characters and
+            '/'. Example: pricing.
+        task_id (str | Unset): The id of a task: 1 to 250 characters except control characters and
+            '/'. Example: predict_demand.
         limit (int | Unset):  Default: 100.
         cursor (str | Unset):
 

@@ -68,22 +68,24 @@ def sync_detailed(
 
      The server answers after the report is committed. An identical report of the same try is a
     `duplicate` without a
-    second effect. A later report may add fields that were unknown (`amended`). The server rejects a
-    report that contradicts
-    an earlier one with 409, with two exceptions: a provisional `oom_killed` explains a failure (see
-    `provisional`), and it replaces a provisional report, such as a kill that is known only from
-    `POST /retry-lift` (`amended`).
+    second effect. A later report may add fields that were unknown (`amended`). If a report contradicts
+    an earlier one of the
+    same try, the server rejects it with 409. There are two exceptions. A provisional `oom_killed`
+    explains a failure (see
+    `provisional`). And a report that is not provisional replaces a provisional one, such as a kill that
+    is known only
+    from `POST /retry-lift` (`amended`).
     Another `prediction_id` is no contradiction: the try keeps the first one, and the answer contains a
     warning.
 
     A DAG run that was deleted and created again repeats the run id and the try numbers. A report is of
     such a later execution, and
-    not a contradiction, if the try started at least a minute after the stored one ended, and if its
-    peak differs or it was
+    not a contradiction, if the reported try started at least a minute after the stored one ended, and
+    if its peak differs or it was
     predicted at least a minute after this end. The stored tries of the run then get the run id
     `<run_id> (execution 1)`, and so does a late report of an earlier
-    execution. The answer contains a warning. Without a start in the report, the time of the newest
-    prediction for the try counts.
+    execution. The answer contains a warning. If the start of the try is not reported, the time of its
+    newest prediction counts as its start.
 
     An `oom_killed` without `memory_max_bytes` means that the peak was at least the allocation.
     `features` may be
@@ -132,22 +134,24 @@ def sync(
 
      The server answers after the report is committed. An identical report of the same try is a
     `duplicate` without a
-    second effect. A later report may add fields that were unknown (`amended`). The server rejects a
-    report that contradicts
-    an earlier one with 409, with two exceptions: a provisional `oom_killed` explains a failure (see
-    `provisional`), and it replaces a provisional report, such as a kill that is known only from
-    `POST /retry-lift` (`amended`).
+    second effect. A later report may add fields that were unknown (`amended`). If a report contradicts
+    an earlier one of the
+    same try, the server rejects it with 409. There are two exceptions. A provisional `oom_killed`
+    explains a failure (see
+    `provisional`). And a report that is not provisional replaces a provisional one, such as a kill that
+    is known only
+    from `POST /retry-lift` (`amended`).
     Another `prediction_id` is no contradiction: the try keeps the first one, and the answer contains a
     warning.
 
     A DAG run that was deleted and created again repeats the run id and the try numbers. A report is of
     such a later execution, and
-    not a contradiction, if the try started at least a minute after the stored one ended, and if its
-    peak differs or it was
+    not a contradiction, if the reported try started at least a minute after the stored one ended, and
+    if its peak differs or it was
     predicted at least a minute after this end. The stored tries of the run then get the run id
     `<run_id> (execution 1)`, and so does a late report of an earlier
-    execution. The answer contains a warning. Without a start in the report, the time of the newest
-    prediction for the try counts.
+    execution. The answer contains a warning. If the start of the try is not reported, the time of its
+    newest prediction counts as its start.
 
     An `oom_killed` without `memory_max_bytes` means that the peak was at least the allocation.
     `features` may be
@@ -191,22 +195,24 @@ async def asyncio_detailed(
 
      The server answers after the report is committed. An identical report of the same try is a
     `duplicate` without a
-    second effect. A later report may add fields that were unknown (`amended`). The server rejects a
-    report that contradicts
-    an earlier one with 409, with two exceptions: a provisional `oom_killed` explains a failure (see
-    `provisional`), and it replaces a provisional report, such as a kill that is known only from
-    `POST /retry-lift` (`amended`).
+    second effect. A later report may add fields that were unknown (`amended`). If a report contradicts
+    an earlier one of the
+    same try, the server rejects it with 409. There are two exceptions. A provisional `oom_killed`
+    explains a failure (see
+    `provisional`). And a report that is not provisional replaces a provisional one, such as a kill that
+    is known only
+    from `POST /retry-lift` (`amended`).
     Another `prediction_id` is no contradiction: the try keeps the first one, and the answer contains a
     warning.
 
     A DAG run that was deleted and created again repeats the run id and the try numbers. A report is of
     such a later execution, and
-    not a contradiction, if the try started at least a minute after the stored one ended, and if its
-    peak differs or it was
+    not a contradiction, if the reported try started at least a minute after the stored one ended, and
+    if its peak differs or it was
     predicted at least a minute after this end. The stored tries of the run then get the run id
     `<run_id> (execution 1)`, and so does a late report of an earlier
-    execution. The answer contains a warning. Without a start in the report, the time of the newest
-    prediction for the try counts.
+    execution. The answer contains a warning. If the start of the try is not reported, the time of its
+    newest prediction counts as its start.
 
     An `oom_killed` without `memory_max_bytes` means that the peak was at least the allocation.
     `features` may be
@@ -253,22 +259,24 @@ async def asyncio(
 
      The server answers after the report is committed. An identical report of the same try is a
     `duplicate` without a
-    second effect. A later report may add fields that were unknown (`amended`). The server rejects a
-    report that contradicts
-    an earlier one with 409, with two exceptions: a provisional `oom_killed` explains a failure (see
-    `provisional`), and it replaces a provisional report, such as a kill that is known only from
-    `POST /retry-lift` (`amended`).
+    second effect. A later report may add fields that were unknown (`amended`). If a report contradicts
+    an earlier one of the
+    same try, the server rejects it with 409. There are two exceptions. A provisional `oom_killed`
+    explains a failure (see
+    `provisional`). And a report that is not provisional replaces a provisional one, such as a kill that
+    is known only
+    from `POST /retry-lift` (`amended`).
     Another `prediction_id` is no contradiction: the try keeps the first one, and the answer contains a
     warning.
 
     A DAG run that was deleted and created again repeats the run id and the try numbers. A report is of
     such a later execution, and
-    not a contradiction, if the try started at least a minute after the stored one ended, and if its
-    peak differs or it was
+    not a contradiction, if the reported try started at least a minute after the stored one ended, and
+    if its peak differs or it was
     predicted at least a minute after this end. The stored tries of the run then get the run id
     `<run_id> (execution 1)`, and so does a late report of an earlier
-    execution. The answer contains a warning. Without a start in the report, the time of the newest
-    prediction for the try counts.
+    execution. The answer contains a warning. If the start of the try is not reported, the time of its
+    newest prediction counts as its start.
 
     An `oom_killed` without `memory_max_bytes` means that the peak was at least the allocation.
     `features` may be
