@@ -13,6 +13,8 @@ type Ablation struct {
 	Adjust  func(*experts.Point)     // changes the predictions of the models
 
 	NoColdStart    bool // no Bayesian average, but a quantile of Student's t distribution around one model
+	NoNarrow       bool // no narrow prior deviations of the lines in the cold-start average
+	NoTrend        bool // no local trend in the cold-start average
 	NoScale        bool // one standard deviation for all runs in the cold-start average
 	NoShifts       bool // no detection of changes of the task's level (experts.Shift)
 	NoPool         bool // no statistics of other tasks of the DAG or the namespace

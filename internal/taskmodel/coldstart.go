@@ -34,7 +34,7 @@ const (
 // coldStartPrior returns the prior of the cold-start rule. Its standard deviation and its slopes come from the pool.
 func (m *Model) coldStartPrior() bayes.Prior {
 	return bayes.Prior{Deviation: m.Experts.PriorDeviation, Rows: coldStartRows, Slope: coldStartSlope, Spread: coldStartSpread, Slopes: m.slopes,
-		NoFeatures: len(m.Schema.Fields) == 0}
+		NoFeatures: len(m.Schema.Fields) == 0, NoNarrow: m.ablated.NoNarrow}
 }
 
 // setPoolSlopes sets m.slopes to the mean slopes of the DAG's other tasks. They are shrunk towards the means of the
@@ -235,7 +235,7 @@ func (m *Model) learnColdStart(r *row, p *experts.Point, weight float64, run *ba
 			m.ColdStart.Predict(b.numbers, b.points[:], scale, &prior, mix)
 			mix.Shift(b.runShift)
 		}
-		if run != nil {
+		if run != nil && !m.ablated.NoTrend {
 			m.ColdStart.LearnTrend(math.Log(r.Peak), *run, &prior, mix)
 		}
 		m.ColdStart.Learn(b.numbers, b.points[:], scale, math.Log(r.Peak), mix)

@@ -69,6 +69,24 @@ func TestTheSecondRunWithAFirstChangeFollowsTheFirst(t *testing.T) {
 	assert.LessOrEqual(t, killed, 2)
 }
 
+// If the later run has all features of the first run with the new value, it has a group, whose mean contains the effect of the
+// new value. The effect must not count again.
+func TestRepetitionOfAFirstChangeIsNotRaisedTwice(t *testing.T) {
+	for seed := range uint64(8) {
+		draw := tenants(8, 0.3, true, seed)
+		incremental := func(rng *rand.Rand) (sizing.Features, float64) {
+			f, gibs := draw(rng)
+			return with(f, "full", sizing.BoolValue(false)), gibs
+		}
+		k, rng := trainedTask(t, incremental, seed, 150)
+		f, gibs := draw(rng)
+		k.run(with(f, "full", sizing.BoolValue(true)), 4*gibs)
+		r := k.run(with(f, "full", sizing.BoolValue(true)), 4*gibs)
+		assert.False(t, r.killed, "seed %d", seed)
+		assert.Less(t, r.granted, 1.6*4*gibs, "seed %d", seed)
+	}
+}
+
 func TestExplanationNamesTheFeatureWithANewValue(t *testing.T) {
 	k, rng := trainedTask(t, tenants(8, 0.1, true, 5), 5, 150)
 	f := with(sizing.Features{"rows": sizing.NumberValue(3)}, "tenant", sizing.TextValue("new"))

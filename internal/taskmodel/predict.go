@@ -124,8 +124,7 @@ func (m *models) predictRow(cells []sizing.Value, p *experts.Point, b *buffers) 
 	if m.Trees != nil {
 		level[experts.Trees] = m.Trees.Predict(b.tree)
 	}
-	effect, j := m.newEffect(cells)
-	if effect > 0 {
+	if effect, _ := m.newEffect(cells); effect > 0 {
 		for _, k := range [...]int{experts.Line, experts.Plain, experts.Trees, experts.LineTrees} {
 			level[k] += effect
 		}
@@ -135,9 +134,6 @@ func (m *models) predictRow(cells []sizing.Value, p *experts.Point, b *buffers) 
 	}
 	p.IsException = m.Enc.hasException(cells)
 	m.predictGroup(cells, p, b)
-	if effect > 0 && j >= 0 && m.Enc.Columns[j].Kind == sizing.Missing && b.group != nil { // the value is new in a column that was constant in the fit
-		level[experts.Same], level[experts.Fresh] = level[experts.Same]+effect, level[experts.Fresh]+effect
-	}
 	m.predictStack(p, median, b)
 }
 

@@ -64,12 +64,12 @@ func (m *Model) findStarvation(h *sizing.History, s *sampling) starvation {
 		return known
 	}
 	pairs := starvedPairs(m.comparedRuns(s.raiseHistory(h)))
+	if known.isKnown() { // other limits were large enough, so their pairs show nothing about smaller limits
+		pairs = slices.DeleteFunc(pairs, func(p starvedPair) bool { return p.run.fill() < math.Log(known.Share)-shareTolerance })
+	}
 	larger := map[*comparedRun]bool{}
 	var drops, slowdowns, fills []float64
 	for i := range pairs {
-		if known.isKnown() && pairs[i].run.fill() < math.Log(known.Share)-shareTolerance {
-			continue // the limit was large enough, so the pair shows nothing about smaller limits
-		}
 		larger[pairs[i].larger] = true
 		drops, slowdowns = append(drops, pairs[i].drop), append(slowdowns, pairs[i].slowdown)
 	}

@@ -27,6 +27,7 @@ type Prior struct {
 	Slopes []float64 // mean slopes by input; an input without an element has Slope
 
 	NoFeatures bool // the task has no features, so that point models predict only from the earlier rows
+	NoNarrow   bool // the mixtures of lines and affine regressions have no narrow deviations (for ablations)
 }
 
 func (p *Prior) slope(input int) float64 {

@@ -7,8 +7,8 @@ import "math"
 // mixture of inverse gamma distributions of the variance: one for Prior.Deviation and one for each narrow deviation.
 //
 // A relation that was exact in all rows so far may have rare exceptions, or may change. So a large error soon gives Prior.Deviation
-// its weight again (factorMemory), and the tails of predictions stay as heavy as those of the prior: their degrees of freedom are
-// Prior.Rows. The evidence is computed with the lighter tails of a Student's t with the degrees of freedom of the variance, which
+// its weight again (factorMemory), and the tails of predictions stay nearly as heavy as those of the prior: their degrees of freedom
+// are always Prior.Rows + 1. With Prior.Rows, nearly exact tasks promise several times their kills. The evidence is computed with the lighter tails of a Student's t with the degrees of freedom of the variance, which
 // grow with the rows, as for the constant. If the evidence used the heavy tails, too, a line would be more probable than a
 // constant only because the peaks have outliers.
 
@@ -22,7 +22,8 @@ const narrowShare = 0.2
 // 2010). So about the newest five rows count.
 const factorMemory = 0.8
 
-// BayesFactors holds the log Bayes factor of each narrow prior deviation, relative to Prior.Deviation.
+// BayesFactors holds the log Bayes factor of each narrow prior deviation, relative to Prior.Deviation. A row adds at most
+// −log(ratio), so with factorMemory no factor exceeds 18.
 type BayesFactors [len(narrowRatios)]float64
 
 // Narrow holds the Bayes factors of the line and of the affine regression in one input.
@@ -55,19 +56,18 @@ func (m *Mixture) addRegression(level, squares, freedom, leverage float64, prior
 		return (prior.Rows*deviation*deviation + squares) / freedom * (1 + leverage)
 	}
 	v := variances{wide: variance(1), freedom: freedom}
-	top := 0.0
-	for _, f := range factors {
-		top = max(top, f)
+	share := narrowShare
+	if prior.NoNarrow {
+		share = 0
 	}
-	wide := (1 - narrowShare) * math.Exp(-top)
-	total, sum := wide, wide*v.wide
+	total, sum := 1-share, (1-share)*v.wide
 	for k, ratio := range narrowRatios {
-		weight := narrowShare / float64(len(narrowRatios)) * math.Exp(factors[k]-top)
+		weight := share / float64(len(narrowRatios)) * math.Exp(factors[k])
 		v.narrow[k] = variance(ratio)
 		total += weight
 		sum += weight * v.narrow[k]
 	}
-	m.add(level, math.Sqrt(sum/total), prior.Rows, logWeight)
+	m.add(level, math.Sqrt(sum/total), prior.Rows+1, logWeight)
 	m.variances[m.N-1] = v
 }
 
