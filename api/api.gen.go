@@ -182,14 +182,14 @@ type Activated struct {
 
 // AuditEntry defines model for AuditEntry.
 type AuditEntry struct {
-	// Action `policy changed`, `model activated` (a training published the model, or a person activated it), `model rolled back`, `model withdrawn`, `model unpinned`, `task deleted`, `task renamed`, `campaign created`, `campaign paused`, `campaign resumed`, `campaign stopped`, `campaign runs registered` or `campaign run reset`. Entries of a campaign have an empty task_id.
+	// Action `policy changed`, `model activated` (a training published the model, or a person activated a version that is not older than the active one), `model rolled back` (the watchdog or a person activated an older version), `model withdrawn`, `model unpinned`, `task deleted`, `task renamed`, `campaign created`, `campaign paused`, `campaign resumed`, `campaign stopped`, `campaign runs registered` or `campaign run reset`. Entries of a campaign have an empty task_id.
 	Action string `json:"action"`
 
 	// After The state after the change.
 	After json.RawMessage `json:"after"`
 	At    time.Time       `json:"at"`
 
-	// Before The policy in the form of `GET …/policy`; for a model the version and the author of the pin; for a task its name.
+	// Before The state before the change: the policy in the form of `GET …/policy`; for a model the version and the author of the pin; for a renamed task its old name; for a campaign its id, with the state of the run or with the budget. Null if there was no earlier state or if none is recorded, as for a deleted task.
 	Before    json.RawMessage `json:"before"`
 	DagID     string          `json:"dag_id"`
 	ID        int64           `json:"id"`
@@ -899,15 +899,15 @@ type FailedMemory struct {
 
 // FeatureField defines model for FeatureField.
 type FeatureField struct {
-	// Categories Number of distinct values of a category.
+	// Categories Number of stored distinct values of a category, at most 5,000; null for other kinds.
 	Categories *int `json:"categories"`
 
-	// Kind A feature with values of several kinds is listed once for each kind; the model uses the most frequent kind.
+	// Kind A feature with values of several kinds, or with numbers in texts, is listed once for each kind. The model uses the most frequent kind; if texts recur among numbers or bools, it uses them, too, as a category.
 	Kind FeatureFieldKind `json:"kind"`
 	Name string           `json:"name"`
 }
 
-// FeatureFieldKind A feature with values of several kinds is listed once for each kind; the model uses the most frequent kind.
+// FeatureFieldKind A feature with values of several kinds, or with numbers in texts, is listed once for each kind. The model uses the most frequent kind; if texts recur among numbers or bools, it uses them, too, as a category.
 type FeatureFieldKind string
 
 // Features Inputs that are known before the launch, by name (1 to 100 characters, at most 200 names). A value is a number, a

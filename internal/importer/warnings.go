@@ -61,8 +61,9 @@ func (w *warnings) print(to io.Writer, name string) {
 	w.lines, w.unprinted, w.kinds, w.units, w.zones = nil, 0, nil, unitRows{}, zonelessTimes{}
 }
 
-// warn adds the warnings of one observation. If Target is a server, they come from `r`, the result that the server
-// returned, because the server knows the history of the task. Otherwise `r` is not used and may be nil.
+// warn adds one observation to the statistics of kinds and units, and adds its own warnings. If Target is a server, the latter
+// come from `r`, the result that the server returned, because the server knows the history of the task. Otherwise they come
+// from `o`, and `r` may be nil.
 func (i *Importer) warn(o *sizing.Observation, r *sizing.RecordResult, location string) {
 	if i.warnings.kinds == nil {
 		i.warnings.kinds = featureKinds{}
@@ -80,7 +81,8 @@ func (i *Importer) warn(o *sizing.Observation, r *sizing.RecordResult, location 
 const maxFeatureKinds = 10_000
 
 // featureKinds counts the kinds of values of each feature of each task in one file. A
-// model uses the most frequent kind; a value that cannot be converted to that kind counts as missing.
+// model uses the most frequent kind; a value that cannot be converted to that kind counts as missing, unless it is a text that
+// recurs among numbers or bools (the model then has a category for such texts).
 type featureKinds map[taskFeature]map[sizing.ValueKind]*kindCount
 
 type taskFeature struct {
@@ -134,7 +136,7 @@ func (k featureKinds) warnings() []string {
 		for kind, count := range kinds {
 			other := sizing.Field{Name: key.name, Kind: kind}
 			if kind != majority && field.Read(count.first).Kind == sizing.Missing && other.Read(kinds[majority].first).Kind == sizing.Missing {
-				lines = append(lines, fmt.Sprintf("%s: warning: feature.%s of %s: %d of %d values are of kind %v and count as missing, because the most frequent kind is %v",
+				lines = append(lines, fmt.Sprintf("%s: warning: feature.%s of %s: %d of %d values are of kind %v, but the most frequent kind is %v: they count as missing, except texts that recur among numbers or bools",
 					count.location, key.name, key.task, count.rows, rows, kind, majority))
 			}
 		}

@@ -79,8 +79,8 @@ func parseDecimal(s string) (v float64, ok bool) {
 	return v, err == nil
 }
 
-// mayBeID reports whether a number has no point and no sign of an exponent. Programs write floating-point numbers, such as
-// 1.5e300 or 1e-05, with one of them; ids, such as the git commit 7e943102, have neither.
+// mayBeID reports whether a number has no decimal point, and no + or - in its exponent. Programs write floating-point
+// numbers, such as 1.5e300 or 1e-05, with a point or such a sign; ids, such as the git commit 7e943102, have neither.
 func mayBeID(number string) bool {
 	return !strings.ContainsAny(strings.TrimPrefix(number, "-"), ".+-")
 }

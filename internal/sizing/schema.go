@@ -100,7 +100,7 @@ func (f *Field) Value(code float64) Value {
 }
 
 // CanStore reports whether v needs no other field than f: f has the kind of v, or v is a bool and f a number field, which
-// stores it as 0 or 1, or v is the number 0 or 1 and f a bool field. A category field cannot store a bool, a date or an amount,
+// stores it as 0 or 1, or v is the number 0 or 1 and f a bool field. A category field cannot store a bool, a date or a number,
 // because it would keep only the text. CanStore does not consider the category field that a number in a text also gets (see
 // Extend).
 func (f *Field) CanStore(v Value) bool {
@@ -211,8 +211,8 @@ func (s *Schema) Features(row []float64) Features {
 	return f
 }
 
-// moreSpecific returns the more specific of two readings of one value. A less specific category, or the number of a compact
-// date, gives the text.
+// moreSpecific returns the more specific of two readings of one value. A less specific category, or the number of a date
+// without separators (20200103), gives the text.
 func moreSpecific(a, b Value) Value {
 	if specificity[a.Kind] < specificity[b.Kind] {
 		a, b = b, a
@@ -228,8 +228,8 @@ func moreSpecific(a, b Value) Value {
 
 var specificity = [...]int{Missing: 0, Category: 1, Bool: 2, Number: 3, Date: 4}
 
-// Warnings lists the features of f that are not stored, or stored as Unseen, because the schema has reached MaxFields
-// or MaxCategories. Package taskmodel warns about values of the wrong kind.
+// Warnings lists the features of f that are not stored, or stored as Unseen, because the schema has reached MaxFields,
+// or a category field MaxCategories. Package taskmodel warns about values of the wrong kind.
 func (s *Schema) Warnings(f Features) (warnings []FieldError) {
 	for _, name := range f.Names() {
 		v := f[name]

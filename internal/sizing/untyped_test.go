@@ -23,7 +23,7 @@ func TestUntypedValueReadsTheKindFromTheText(t *testing.T) {
 	}
 }
 
-// A template gives one text, which callers send with or without quotes.
+// An Airflow template renders a number as a text. Some callers send this text in quotes, others without. Both mean the same number.
 func TestQuotesDoNotChangeTheKindOfANumber(t *testing.T) {
 	for text, want := range map[string]sizing.ValueKind{
 		"7e943102": sizing.Category, "1e12345": sizing.Category, "1e99": sizing.Category, "-1e99": sizing.Category, "0e12345": sizing.Category, "1234567890123456e3": sizing.Category,

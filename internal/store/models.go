@@ -16,7 +16,7 @@ type Model struct {
 	Blob         []byte // contains its own checksum
 	Share        []byte // what the task contributes to the pool of its DAG; read only by Shares and NamespaceShares; nil for models of earlier releases
 	Observations int    // number of reports of the task at the training, including those that retention removed
-	LastSeq      int64  // seq of the newest training row
+	LastSeq      int64  // seq of the newest report of the task at the training
 	TrainedAt    time.Time
 	Evaluation   []byte // JSON: the evaluation that selected the model
 	Active       bool

@@ -12,8 +12,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// combinationRows returns features and log peaks of n runs. The log peak grows with the rows, and each combination of market
-// and department has an effect with the standard deviation `deviation`. The season has no effect.
+// combinationRows returns features and log peaks of n runs. The log peak grows with the feature `rows`, and each combination of
+// market and department has an effect with the standard deviation `deviation`. The season has no effect.
 func combinationRows(seed uint64, n int, deviation float64) ([]sizing.Features, []float64) {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	var effects [8][6]float64

@@ -41,7 +41,8 @@ func (m *Model) describe(h *sizing.History) error {
 
 // drivers returns the names of the features with the largest contributions to the predictions, the largest first. The
 // contributions are those of the line (the ridge regression), of the combinations of categories, and of the trees on the
-// remaining residuals. The trees have none if they increase the errors out of sample. There are no drivers if the median has the
+// remaining residuals. The combinations and the trees have none unless the
+// out-of-sample errors of LineTrees are smaller than those of the line. There are no drivers if the median has the
 // smallest errors: what the models learned from the features was then chance.
 func (m *Model) drivers(h *sizing.History) []string {
 	if m.Models == nil || m.Models.ridges == nil {

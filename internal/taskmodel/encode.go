@@ -32,7 +32,7 @@ const (
 //
 // A level is a value of a category. Its statistic is the smoothed mean log peak of earlier rows with this value (ordered
 // target statistics, Prokhorenkova et al. 2018). Every row updates the statistics, but only a fit changes the columns.
-// A value without a level has the task's mean log peak as its statistic.
+// A value that is not in column.Levels has the task's mean log peak as its statistic.
 type encoder struct {
 	Columns   []column
 	DonorRows donorTable `cbor:"Donors"` // rows whose values impute missing features
@@ -65,7 +65,7 @@ type column struct {
 	WithMonthDay    bool        `cbor:",omitempty"`     // the trees get the day of the month
 	AlignedMonthDay bool        `cbor:",omitempty"`     // the day of the month is aligned to the end of the month; see alignedMonthDay
 	PeakDays        peakDays    `cbor:",omitzero"`      // days with larger peaks, see models.findPeakDays
-	Step            step        `cbor:",omitzero"`      // position from which on the peaks are different, see models.findStep
+	Step            step        `cbor:",omitzero"`      // number from which on the peaks are clearly larger or smaller, see models.findStep
 	WithHour        bool        `cbor:",omitempty"`     // the trees get the hour
 	NoWeekend       bool        `cbor:",omitempty"`     // the line does not get the weekend; see endedWeekendDays
 	NoMonth         bool        `cbor:",omitempty"`     // the month counts as missing; see chooseCycles

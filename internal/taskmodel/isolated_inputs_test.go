@@ -46,7 +46,8 @@ func TestInputsMadeTooSmallByATypoDoNotWidenTheRange(t *testing.T) {
 	assert.Nil(t, s.Promised)
 }
 
-// VerifiedBlob returns a blob, and no error, even if the model states no risk for its newest row, as after a typo.
+// VerifiedBlob returns a blob, and no error, even if the answer of the model for the newest row of the task has no promised risk, as after a
+// typo.
 func TestModelWithAnUnusualNewestRowIsVerified(t *testing.T) {
 	k, rng := newTask(t), newRand(8)
 	for range 150 {

@@ -7,9 +7,9 @@ import (
 )
 
 // newValues hold what the rows since the last fit show about values that no row of this fit had: values of closed categories
-// (see isClosed), other values of constant categories and bools, and combinations of known values. Until the next fit, the line
-// and the trees do not know these values. So without newValues, each later run with such a value would be predicted like the
-// first run with it.
+// (see isClosed), further values of categories and bools that were constant in this fit, and combinations of known values. Until
+// the next fit, the line does not know these values, and the trees know at most the mean log peak of a new value of a category.
+// So without newValues, each later run with such a value would be predicted nearly like the first run with it.
 type newValues map[uint64]newValue // by key of the column and the value, or of the combination
 
 // newValue sums the errors of LineTrees, without the effect of new values, over the rows with a new value.

@@ -114,7 +114,7 @@ type forecast struct {
 	low, high float64 // smallest and largest of the predictions of Trees and LineTrees
 	center    float64 // prediction of LineTrees, whose residuals are stored
 	imputed   bool    // the row lacks rarely missing features
-	rise      float64 // largest ratio of a plausible input to the edge of its range; 1: no input is above its range
+	rise      float64 // largest factor by which a relevant plausible input, or the inputs together (jointExcess), exceed the known range; 1: none
 	isNew     bool    // a category or a bool has a new value; see hasNewValue
 }
 

@@ -39,7 +39,7 @@ func TestTaskWithoutHistoryGetsItsRequest(t *testing.T) {
 	lifted := taskmodel.New().Size(taskmodel.Question{Requested: sizing.Resources{Memory: gib}, Above: 3 * gib})
 	assert.Equal(t, 6*gib, lifted.Limit, "without history, a lift must be twice the killed allocation")
 	assert.Equal(t, sizing.FromLift, lifted.Source)
-	assert.InDelta(t, 0.9/8, *lifted.Promised, 1e-9, "without data, the promise of a lift must follow the power law")
+	assert.InDelta(t, 0.9/8, *lifted.Promised, 1e-9, "without data, the promise of a lift must be killedRisk · (killed/limit)³")
 }
 
 // The runs need about 10 GiB and request 350 GiB.
@@ -274,7 +274,7 @@ func TestBinsAreCalibrated(t *testing.T) {
 		q.Above = 1  // after a kill at one byte, Risk does not use the experts' promise
 		for i, edge := range bins.Upper[:last] {
 			above -= bins.Probabilities[i]
-			// The probabilities are not equal, because bins use other experts than the grant.
+			// The probabilities are not equal, because the bins use all experts with trees, and Risk uses the selected experts.
 			assert.InDelta(t, *k.model.Risk(q, edge), above, 0.15)
 			expected, variance = expected+above, variance+above*(1-above)
 			if at > i {

@@ -47,7 +47,7 @@ func main() {
 	seed := flag.Uint64("seed", 1, "seed of the histories and the requests")
 	bin := flag.String("bin", "bin/loadaware", "path of the loadaware binary")
 	profile := flag.String("profile", "", "measure no rows; write a CPU profile of the server to this file, and its allocations to this file with the suffix .allocs")
-	profiledLoad := flag.String("under", "single", "load during which to profile: single (predictions), new (predictions with features never seen), many (batches of 100 predictions), reports, or batches (of reports)")
+	profiledLoad := flag.String("under", "single", "load during which to profile: single (predictions), new (predictions, each with a value of a feature that no other request has), many (batches of 100 predictions), reports, or batches (of reports)")
 	otherURL := flag.String("other", "", "URL of another model server, for row 16")
 	otherBody := flag.String("other-body", "", "file with the body of a request to the other model server")
 	echoAddr := flag.String("echo", "", "only run the echo server, on this address")

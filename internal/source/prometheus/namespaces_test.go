@@ -37,7 +37,8 @@ func TestNamespacesNameTheKubernetesNamespace(t *testing.T) {
 	}
 }
 
-// Two Airflow deployments run the same DAG with the same run ids. So their pods differ only in the Kubernetes namespace.
+// Two Airflow deployments run the same DAG with the same run ids. So the labels of their pods are equal, and only the Kubernetes namespace
+// shows the deployment.
 func TestPodsOfTwoDeploymentsAreNotMixed(t *testing.T) {
 	pod := func(namespace string, peak float64, start time.Time) prometheustest.Pod {
 		return prometheustest.Pod{Namespace: namespace, Name: "fit-" + namespace, Labels: prometheus.Labels(succeededTry), Start: start,

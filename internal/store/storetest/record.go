@@ -69,7 +69,7 @@ func testRecord(t *testing.T, open func(*testing.T) store.Store) {
 		require.Equal(t, []time.Time{noon.Add(-time.Hour), noon.Add(-time.Hour)}, []time.Time{row.At, row.StartedAt})
 	})
 
-	t.Run("a report without a start has started its duration before its end", func(t *testing.T) {
+	t.Run("without a start in the report, the start is the end minus the duration", func(t *testing.T) {
 		o := success(firstTry(task("ended"), "r"), sizing.GiB, 1)
 		o.StartedAt, o.EndedAt, o.Duration = time.Time{}, noon, time.Minute
 		recordNew(t, st, o)

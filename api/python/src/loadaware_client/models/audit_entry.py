@@ -24,15 +24,18 @@ class AuditEntry:
         who (str): The name of a token, or `token` and the first eight digits of its hash; `user` and the name of a user
             of a trusted proxy; `local` (a client of a server without tokens), `trainer`, `watchdog`, or `anonymous`
             (unknown).
-        action (str): `policy changed`, `model activated` (a training published the model, or a person activated it),
-            `model rolled back`, `model withdrawn`, `model unpinned`, `task deleted`, `task renamed`, `campaign created`,
-            `campaign paused`, `campaign resumed`, `campaign stopped`, `campaign runs registered` or `campaign run reset`.
-            Entries of a campaign have an empty task_id.
+        action (str): `policy changed`, `model activated` (a training published the model, or a person activated a
+            version that is not older than the active one), `model rolled back` (the watchdog or a person activated an older
+            version), `model withdrawn`, `model unpinned`, `task deleted`, `task renamed`, `campaign created`, `campaign
+            paused`, `campaign resumed`, `campaign stopped`, `campaign runs registered` or `campaign run reset`. Entries of
+            a campaign have an empty task_id.
         namespace (str):
         dag_id (str):
         task_id (str):
-        before (AuditEntryBeforeType0 | None): The policy in the form of `GET …/policy`; for a model the version and the
-            author of the pin; for a task its name.
+        before (AuditEntryBeforeType0 | None): The state before the change: the policy in the form of `GET …/policy`;
+            for a model the version and the author of the pin; for a renamed task its old name; for a campaign its id, with
+            the state of the run or with the budget. Null if there was no earlier state or if none is recorded, as for a
+            deleted task.
         after (AuditEntryAfterType0 | None): The state after the change.
         reason (None | str):
     """

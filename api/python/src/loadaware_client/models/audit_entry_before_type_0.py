@@ -11,7 +11,11 @@ T = TypeVar("T", bound="AuditEntryBeforeType0")
 
 @_attrs_define
 class AuditEntryBeforeType0:
-    """The policy in the form of `GET …/policy`; for a model the version and the author of the pin; for a task its name."""
+    """The state before the change: the policy in the form of `GET …/policy`; for a model the version and the author of the
+    pin; for a renamed task its old name; for a campaign its id, with the state of the run or with the budget. Null if
+    there was no earlier state or if none is recorded, as for a deleted task.
+
+    """
 
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 

@@ -15,9 +15,10 @@ class FeatureField:
     """
     Attributes:
         name (str):
-        kind (FeatureFieldKind): A feature with values of several kinds is listed once for each kind; the model uses the
-            most frequent kind.
-        categories (int | None): Number of distinct values of a category.
+        kind (FeatureFieldKind): A feature with values of several kinds, or with numbers in texts, is listed once for
+            each kind. The model uses the most frequent kind; if texts recur among numbers or bools, it uses them, too, as a
+            category.
+        categories (int | None): Number of stored distinct values of a category, at most 5,000; null for other kinds.
     """
 
     name: str
