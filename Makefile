@@ -68,10 +68,10 @@ lint-words: .cache/dev/installed.txt ## search hand-written text for the words t
 lint-python: .cache/dev/installed.txt ## check the Python code with ruff and mypy
 	cd api/python && ../../.cache/dev/bin/ruff check src tests examples && ../../.cache/dev/bin/mypy
 
-race: setup ## run the tests of the concurrent packages under the race detector, except long ones (RACE=long: these too; needs a C compiler)
+race: setup ## run the tests of the concurrent packages under the race detector, except long ones (needs a C compiler; RACE=long runs the long ones, too)
 	CGO_ENABLED=1 $(WITHPG) go test $(STRIP) -vet=off -timeout 30m $(if $(filter long,$(RACE)),,-short) -race -gcflags='$(SERIAL)=-race=false' $(CONCURRENT)
 
-e2e: setup build ## test the built binary end to end, from serve to retrain
+e2e: setup build ## test the built binary end to end: import, predictions, an OOM kill, a training, a crash and a shutdown
 	bash scripts/e2e.sh
 
 test-airflow: setup build ## run the provider's tests, and real DAGs on Airflow 2.11 and 3 with a fake Kubernetes and the built server

@@ -2267,7 +2267,7 @@ type StaticRequest struct {
 
 // SuggestedTimeout defines model for SuggestedTimeout.
 type SuggestedTimeout struct {
-	// CurrentSeconds The timeout in use: `execution_timeout_seconds` of this request, or of the newest prediction request with a `run_id` that this replica answered; null if unknown.
+	// CurrentSeconds The timeout in use: `execution_timeout_seconds` of this request, or of the newest prediction request for this task that this replica received with a `run_id` and with this field; null if unknown.
 	CurrentSeconds *float64 `json:"current_seconds"`
 	Risk           float64  `json:"risk"`
 

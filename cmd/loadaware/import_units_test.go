@@ -45,7 +45,7 @@ func TestNothingOfFileInAnotherUnitIsStored(t *testing.T) {
 	assert.Equal(t, 9, server.observations("small", "t"))
 }
 
-func TestOtherFilesAreImportedBesideOneInAnotherUnit(t *testing.T) {
+func TestOtherFilesCanBeImportedBesideOneInAnotherUnit(t *testing.T) {
 	in := folderOf(t, map[string]string{"mib.csv": historyInMiB(40), "good.csv": csvHeader + "d,good,r,1000000000\n"})
 	code, out, stderr := invoke(t, "", append([]string{"import", "--dry-run"}, in("mib.csv", "good.csv")...)...)
 	assert.Equal(t, 3, code, stderr)

@@ -26,7 +26,7 @@ type Overview struct {
 	Modes     Modes        `json:"modes"`
 	Health    Health       `json:"health"`
 	Worst     []TaskRow    `json:"worst"`      // tasks with the largest wastage
-	IsGranted bool         `json:"is_granted"` // some try used a grant
+	IsGranted bool         `json:"is_granted"` // see isGranted
 	Replay    *Replay      `json:"replay,omitempty"`
 
 	Days      chart.Figure `json:"-"`
@@ -148,7 +148,7 @@ func (d *Dashboard) days(ctx context.Context, req *pageRequest, list *taskList) 
 	return d.sums(ctx, filter, store.ByDay)
 }
 
-// isGranted reports whether some try used a grant.
+// isGranted reports whether some task has used a grant and has savings other than 0.
 func isGranted(rows []TaskRow) bool {
 	for i := range rows {
 		if t := &rows[i]; t.SavedGBH != nil && *t.SavedGBH != 0 && orEmpty(t.WhyNot) != report.NoGrantYet {

@@ -63,7 +63,7 @@ func TestPagesHaveTheirOwnRouteInMetrics(t *testing.T) {
 	assert.Contains(t, rec.Body.String(), `loadaware_http_requests_total{route="GET /ui/",status="200"} 1`)
 }
 
-func TestRootAnswersLinksIfTheClientIsNoBrowser(t *testing.T) {
+func TestRootReturnsLinksIfTheClientIsNoBrowser(t *testing.T) {
 	cfg := noAuth
 	cfg.Pages = fixedPages{}
 	e := newTestEnv(t, cfg)
@@ -78,7 +78,7 @@ func TestRootAnswersLinksIfTheClientIsNoBrowser(t *testing.T) {
 	assert.Equal(t, http.StatusNotFound, requestRoot(e.handler, http.MethodPost, browserAccept).Code)
 }
 
-func TestRootAnswersLinksIfThereAreNoPages(t *testing.T) {
+func TestRootReturnsLinksIfThereAreNoPages(t *testing.T) {
 	withTokens := newTestEnv(t, tokens(t, "admin:"+sha("secret")))
 	assert.Equal(t, http.StatusOK, requestRoot(withTokens.handler, http.MethodGet, "*/*").Code)
 	assert.Equal(t, http.StatusUnauthorized, requestRoot(withTokens.handler, http.MethodPost, "*/*").Code)

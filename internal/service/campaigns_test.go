@@ -42,7 +42,7 @@ func (r *replica) killAndLift(run string) {
 	r.report(killed)
 	lift := r.lift(request, granted)
 	require.True(r.t, lift.Retry, lift.Reason)
-	require.Greater(r.t, lift.Memory.Limit, granted, "a kill of a reproduced run gets a lift like any other kill")
+	require.Greater(r.t, lift.Memory.Limit, granted, "a kill must get a lift, also that of a reproduced run")
 	done := success("load", 0, 1)
 	done.Try, done.Features, done.MemoryMax, done.Allocated.Memory = nthTry(request, 2).Try, request.Features, granted+granted/8, lift.Memory.Limit
 	r.report(done)

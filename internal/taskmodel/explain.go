@@ -247,7 +247,8 @@ func (m *Model) describeOutside(cells []sizing.Value, b *buffers) string {
 	return text.String()
 }
 
-// explainAmount adds the terms between the level and a.Amount, the experts' amount.
+// explainAmount adds the terms between the level and a.Amount, which is the experts' amount after the corrections
+// of Model.answer.
 func (m *Model) explainAmount(c *chain, p *experts.Point, q *Question, a experts.Answer, b *buffers) {
 	if p.Imputed && b.noFeatures {
 		c.moveTo(TermMargin, "no feature is known: sized by the peaks of all runs", a.Amount)

@@ -34,7 +34,7 @@ const (
 	starvedDeviation = 4.0  // smallest mean of the log ratios of the pairs, in standard errors of this mean
 	starvedFill      = 0.9  // smallest peak/allocation of a starved run, divided by the fillQuantile of peak/allocation over all compared runs
 	fillQuantile     = 0.9
-	shareTolerance   = 0.05 // how far below starvation.Share the log of peak/allocation of a starved run may be
+	shareTolerance   = 0.05 // how far the log of peak/allocation of a starved run may be below the log of starvation.Share
 	maxInputGap      = 0.2  // largest sum of the differences of the predicted log peaks and log run times of two runs with similar inputs
 )
 
@@ -64,7 +64,7 @@ func (m *Model) findStarvation(h *sizing.History, s *sampling) starvation {
 		return known
 	}
 	pairs := starvedPairs(m.comparedRuns(s.raiseHistory(h)))
-	if known.isKnown() { // other limits were large enough, so their pairs show nothing about smaller limits
+	if known.isKnown() { // a run that used clearly less than this share of its limit had enough memory, so its pair shows nothing
 		pairs = slices.DeleteFunc(pairs, func(p starvedPair) bool { return p.run.fill() < math.Log(known.Share)-shareTolerance })
 	}
 	larger := map[*comparedRun]bool{}
@@ -205,7 +205,7 @@ func (s *starvation) raiseAmount(amount float64, q Question, m *Model) float64 {
 }
 
 func (s *starvation) describe() string {
-	return fmt.Sprintf("raised because runs with smaller limits were slower: they use at most %.0f %% of any limit", 100*s.Share)
+	return fmt.Sprintf("raised because runs with smaller limits were slower: they use about %.0f %% of any limit", 100*s.Share)
 }
 
 func (s *starvation) warning() string {

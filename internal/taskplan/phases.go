@@ -79,8 +79,8 @@ func (s *State) FindPhases(runs []Run) error {
 	return nil
 }
 
-// idsByMemory returns the id of each label: labels with a smaller mean memory have smaller ids. Labels without steps, whose
-// visits were all shorter than the smallest dwell time, come last.
+// idsByMemory returns the id of each label: labels with a smaller mean memory have smaller ids. Labels without steps come last:
+// Model.Label gave all their steps to other phases, because each stay was shorter than phase.Config.MinDwell.
 func idsByMemory(model *phase.Model) []int {
 	labels := make([]int, len(model.Phases))
 	for i := range labels {

@@ -111,8 +111,8 @@ def is_scheduled(pod: Any) -> bool:
 def reports_out_of_memory(log_tail: str) -> bool:
     """Return whether a log line reports that the program ran out of host memory.
 
-    Any line counts, not only the last, and also one about an error that the program handled: an out-of-memory error
-    that the program did not handle often causes other errors, whose lines follow.
+    Any line counts, not only the last: an out-of-memory error that the program does not handle often causes other
+    errors, whose lines follow. So a line about an error that the program handled counts, too.
     """
     return any(_OUT_OF_MEMORY.search(line) and not _OTHER_LIMIT.search(line) for line in log_tail.splitlines())
 

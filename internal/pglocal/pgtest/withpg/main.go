@@ -30,7 +30,8 @@ func main() {
 }
 
 // run returns the exit code of the command, or 1 if PostgreSQL or the command did not start, if the command
-// was killed or succeeded after an interruption, or if it succeeded and PostgreSQL did not stop.
+// was killed or succeeded after an interruption, or if it succeeded and PostgreSQL did not stop or its
+// data folder could not be removed.
 func run(command []string) (code int, err error) {
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()

@@ -15,7 +15,8 @@ class SuggestedTimeout:
         seconds (float): The timeout; a healthy run (a run that works normally) exceeds it with the probability `risk`.
         risk (float):
         current_seconds (float | None): The timeout in use: `execution_timeout_seconds` of this request, or of the
-            newest prediction request with a `run_id` that this replica answered; null if unknown.
+            newest prediction request for this task that this replica received with a `run_id` and with this field; null if
+            unknown.
     """
 
     seconds: float
