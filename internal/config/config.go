@@ -75,7 +75,7 @@ func Defaults() Config {
 		Similar:     true,
 		MinMemory:   MemoryAmount(64 * sizing.MiB),
 		ModelMemory: defaultModelMemory(cgroup.MemoryLimit("/")),
-		Keep:        RetentionAges{Observations: 365 * 24 * time.Hour, Receipts: 90 * 24 * time.Hour, Experiments: 365 * 24 * time.Hour},
+		Keep:        defaultRetention(),
 	}
 }
 

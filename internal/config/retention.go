@@ -9,3 +9,9 @@ type RetentionAges struct {
 	Receipts     time.Duration `envconfig:"RECEIPTS"`
 	Experiments  time.Duration `envconfig:"EXPERIMENTS"` // only those without a name
 }
+
+// defaultRetention returns the ages of Defaults. The Helm chart sets the same ages (keep in scripts/deploy/chart/values.yaml).
+func defaultRetention() RetentionAges {
+	const day = 24 * time.Hour
+	return RetentionAges{Observations: 365 * day, Receipts: 90 * day, Experiments: 365 * day}
+}

@@ -39,7 +39,7 @@ func Fit(h *sizing.History, champion *Model) (*Model, Outcome, error) {
 
 // Update is Fit without the final fit on all rows: it fits only at the scheduled row counts, except if there are no fitted
 // models yet. If all fits come from Update and no backlog was long, the model depends only on the history, and not on the
-// times of earlier calls; see isFitDue.
+// times of earlier calls; see IsFitDue.
 func Update(h *sizing.History, champion *Model) (*Model, Outcome, error) {
 	return train(h, champion, false)
 }

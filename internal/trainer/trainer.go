@@ -8,8 +8,8 @@
 // and learns the shapes of run times, the usage profiles and the plans of growing limits.
 //
 // Other packages decide when a task is trained: the store makes it due after a report
-// (Debounce in package postgres), and package taskmodel says after how many rows a replica
-// refits the first models (earlyFitRows), and when a training evaluates (isEvaluationDue).
+// (Debounce in package postgres), and package taskmodel says when a training fits (IsFitDue),
+// after how many rows a replica refits the first models (earlyFitRows), and when a training evaluates (isEvaluationDue).
 //
 // The package reads and writes through the interface of package store. It uses neither HTTP nor SQL.
 package trainer

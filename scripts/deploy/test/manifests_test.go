@@ -156,7 +156,7 @@ func TestRetentionFollowsTheValues(t *testing.T) {
 		}
 		return hours
 	}
-	assert.Equal(t, map[string]string{"OBSERVATIONS": "8760h", "RECEIPTS": "2160h", "EXPERIMENTS": "8760h"}, retention(), "the chart must have the defaults of the server")
+	assert.Equal(t, map[string]string{"OBSERVATIONS": "8760h", "RECEIPTS": "2160h", "EXPERIMENTS": "8760h"}, retention()) // the defaults of the server, see package config
 	assert.Equal(t, map[string]string{"OBSERVATIONS": "0", "RECEIPTS": "168h", "EXPERIMENTS": "8760h"}, retention("keep.receipts=168h", "keep.observations=0"))
 }
 
