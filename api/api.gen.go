@@ -2165,7 +2165,7 @@ type SavingsRow struct {
 	// UsedHours Duration of the tries in used_gbh in hours.
 	UsedHours *float64 `json:"used_hours"`
 
-	// WastedGbh Unused GB·h of grants, plus killed_gbh.
+	// WastedGbh Unused GB·h of grants, plus killed_gbh. A try whose peak is above its allocation has no unused memory.
 	WastedGbh *float64 `json:"wasted_gbh"`
 }
 

@@ -19,7 +19,7 @@ CREATE TABLE savings_day (
     killed        numeric NOT NULL,   -- allocation × duration of accounted kills
     used          numeric NOT NULL,   -- peak × duration of measured successes
     used_us       numeric NOT NULL,   -- durations of measured successes
-    unused        numeric NOT NULL,   -- (allocation − peak) × duration of accounted, measured successes
+    unused        numeric NOT NULL,   -- (allocation − peak) × duration of accounted, measured successes; since migration 32 at least 0 per try
     cpu_tries     bigint NOT NULL,    -- successes and kills with a duration and a CPU allocation
     cpu_us        numeric NOT NULL,   -- durations of the successes among them
     cpu_granted   numeric NOT NULL,

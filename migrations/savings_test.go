@@ -46,6 +46,12 @@ func ledger(t *testing.T, dsn string) []string {
 	return found
 }
 
+func countRows(t *testing.T, dsn, from string) (n int) {
+	t.Helper()
+	require.NoError(t, connect(t, dsn).QueryRow(t.Context(), "SELECT count(*) FROM "+from).Scan(&n))
+	return n
+}
+
 // The migration counts the reports that are already stored in the same way as the triggers count new ones.
 func TestSavingsStartWithTheStoredReports(t *testing.T) {
 	dsn, withTriggers := atStep(t, beforeSavings), pgtest.DSN(t)
@@ -72,6 +78,51 @@ func TestRevertedMeansAreNotCounted(t *testing.T) {
 	require.NotEqual(t, ledger(t, before), ledger(t, dsn))
 	require.NoError(t, migrations.Down(t.Context(), dsn, stepsAfter(t, beforeMeans)))
 	require.Equal(t, ledger(t, before), ledger(t, dsn))
+}
+
+// withLargePeaks makes some peaks of the history larger than the allocations of their tries, and some larger than their mean
+// limits, and stores months for all tasks.
+const withLargePeaks = history + `;
+	UPDATE observation SET memory_max = allocated_memory + 1000000000::bigint * (1 + lot % 3) WHERE lot % 4 = 0;
+	UPDATE observation SET mean_allocated = memory_max / 2 WHERE lot % 3 = 1;
+	INSERT INTO savings_summed (task, until) SELECT id, '2026-03-01' FROM task`
+
+// beforeUnused is the last step with which a try whose peak is above its allocation reduces the unused memory of other tries.
+const beforeUnused = 31
+
+// Step 32 counts no negative unused memory, and corrects the sums of the stored reports and their months. So a voided report
+// subtracts what it has added, also if it was stored before the step, and also after a revert.
+func TestUnusedMemoryIsNeverNegative(t *testing.T) {
+	migrated, reverted := atStep(t, beforeUnused), pgtest.DSN(t)
+	require.NoError(t, exec(t, migrated, withLargePeaks))
+	negative := ledger(t, migrated)
+	require.NoError(t, migrations.Up(t.Context(), migrated))
+	require.NoError(t, migrations.Up(t.Context(), reverted))
+	require.NoError(t, exec(t, reverted, withLargePeaks))
+	counted := ledger(t, reverted)
+	require.NotEqual(t, negative, counted)
+	require.Equal(t, counted, ledger(t, migrated))
+	require.Zero(t, countRows(t, migrated, "savings_summed WHERE until > '2026-01-01'"),
+		"the stored months must be added up again")
+
+	require.NoError(t, migrations.Down(t.Context(), reverted, stepsAfter(t, beforeUnused)))
+	require.Equal(t, negative, ledger(t, reverted))
+	for _, dsn := range []string{migrated, reverted} {
+		require.NoError(t, exec(t, dsn, "DELETE FROM observation"))
+		require.Zero(t, countRows(t, dsn, "savings_day WHERE tries <> 0 OR unused <> 0"))
+	}
+}
+
+// Reports that retention has removed before step 32 can have made the unused memory of a day negative.
+func TestRemovedReportsLeaveNoNegativeUnusedMemory(t *testing.T) {
+	dsn := atStep(t, beforeUnused)
+	const negative = "savings_day WHERE unused < 0"
+	require.NoError(t, exec(t, dsn, withLargePeaks+"; SET loadaware.retention = on; DELETE FROM observation WHERE lot % 4 = 0 OR lot < 20"))
+	require.Positive(t, countRows(t, dsn, negative))
+	require.NoError(t, migrations.Up(t.Context(), dsn))
+	require.Zero(t, countRows(t, dsn, negative))
+	require.NoError(t, exec(t, dsn, "DELETE FROM observation"))
+	require.Zero(t, countRows(t, dsn, negative))
 }
 
 // Step 27 changes what the ledger counts, and corrects the sums of the stored reports. Its revert undoes both.

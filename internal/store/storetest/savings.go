@@ -25,6 +25,7 @@ func testSavings(t *testing.T, open func(*testing.T) store.Store) {
 	t.Run("the baseline of an import is the request of the earliest first try", func(t *testing.T) { testBaselineOfImport(t, open(t)) })
 	t.Run("a filter selects scopes and days, and a key divides the sum", func(t *testing.T) { testSavingsFilter(t, open(t)) })
 	t.Run("amounts without a duration are unknown", func(t *testing.T) { testUnknownAmounts(t, open(t)) })
+	t.Run("a peak above the allocation does not reduce the waste", func(t *testing.T) { testPeakAboveAllocation(t, open(t)) })
 	t.Run("CPU without an allocation counts in no saving", func(t *testing.T) { testSavedCPU(t, open(t)) })
 	t.Run("sums that read stored months equal sums of days", func(t *testing.T) { testSumMonths(t, open(t)) })
 	t.Run("TaskUsage returns measured peaks", func(t *testing.T) { testTaskUsage(t, open(t)) })
@@ -72,7 +73,7 @@ func (r recount) sum(request sizing.Bytes, isSelected func(*sizing.Observation) 
 			usedHours += h
 		}
 		if measured && accounted {
-			unused += float64(allocated-o.MemoryMax) / 1e9 * h
+			unused += float64(max(allocated-o.MemoryMax, 0)) / 1e9 * h
 		}
 	}
 	if s.Successes+s.Kills > s.Unaccounted {
@@ -250,6 +251,22 @@ func testUnknownAmounts(t *testing.T, st store.Store) {
 	require.Nil(t, sum.Granted, "the amount must be unknown, because no success has a duration")
 	require.Nil(t, sum.Requested)
 	require.Nil(t, sum.Hours)
+}
+
+func testPeakAboveAllocation(t *testing.T, st store.Store) {
+	key := task("a")
+	above := success(firstTry(key, "0"), 3*sizing.GiB, 0)
+	above.Requested.Memory, above.Duration = sizing.GiB, time.Hour // without an allocation, the request counts
+	recordNew(t, st, above)
+	require.InDelta(t, 0, *savings(t, st, store.ByTask)[0].Wasted, 1e-9)
+
+	below := success(firstTry(key, "1"), sizing.GiB, 0)
+	below.Allocated.Memory, below.Duration = 3*sizing.GiB, time.Hour
+	recordNew(t, st, below)
+	const waste = 2 * float64(sizing.GiB) / 1e9
+	require.InDelta(t, waste, *savings(t, st, store.ByTask)[0].Wasted, 1e-9)
+	require.NoError(t, st.Void(t.Context(), above.Try))
+	require.InDelta(t, waste, *savings(t, st, store.ByTask)[0].Wasted, 1e-9, "Void must subtract what the report added")
 }
 
 func testSavedCPU(t *testing.T, st store.Store) {

@@ -28,7 +28,8 @@ class SavingsRow:
         used_gbh (float | None): GB·h of the peaks of successful tries.
         used_hours (float | None): Duration of the tries in used_gbh in hours.
         killed_gbh (float | None): GB·h of the whole allocations of OOM-killed attempts.
-        wasted_gbh (float | None): Unused GB·h of grants, plus killed_gbh.
+        wasted_gbh (float | None): Unused GB·h of grants, plus killed_gbh. A try whose peak is above its allocation has
+            no unused memory.
         saved_gbh (float | None): GB·h saved, by the formula of `GET /savings`; may be negative.
         no_request_gbh (float): GB·h granted to, or killed in, tasks whose static request is unknown; they count in no
             saving.
