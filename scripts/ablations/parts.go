@@ -51,7 +51,7 @@ var parts = []part{
 	{name: "common causes in mapped tasks", ablation: taskmodel.Ablation{NoDAGRuns: true}},
 	{name: "earlier tasks of the run", ablation: taskmodel.Ablation{NoRunScores: true}},
 	{name: "known kills", ablation: taskmodel.Ablation{NoKnownKills: true}},
-	{name: "detection of changes", ablation: taskmodel.Ablation{NoShifts: true}},
+	{name: "detection of smaller changes (CUSUM)", ablation: taskmodel.Ablation{NoShifts: true}},
 }
 
 func config(change func(*experts.Config)) taskmodel.Ablation {
