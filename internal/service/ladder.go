@@ -19,7 +19,7 @@ func (c *allocator) ladder(sized *taskmodel.Answer, q *taskmodel.Question, ask *
 	isSameCap := !c.hasNoHistory()
 	for i, rung := range sized.Ladder {
 		if i == 0 || i < len(sized.Ladder)-1 {
-			isSameCap = isSameCap && c.question(ask, rung).Cap == q.Cap
+			isSameCap = isSameCap && c.question(ask, rung, i+1).Cap == q.Cap
 		}
 	}
 	if isSameCap {
@@ -29,8 +29,7 @@ func (c *allocator) ladder(sized *taskmodel.Answer, q *taskmodel.Question, ask *
 	rungs := []sizing.Bytes{sized.Limit} // a new slice: the memo shares sized.Ladder
 	for kills := 1; kills <= maxLifts; kills++ {
 		failed := rungs[len(rungs)-1]
-		next := c.question(ask, failed)
-		next.Lifts = maxLifts - (kills - 1)
+		next := c.question(ask, failed, kills)
 		c.ignoreRequest(ask, &next)
 		state := sizing.LiftState{Failed: failed, Ceiling: next.Cap, Kills: kills, MaxLifts: maxLifts, Ladder: c.memo.Size(c.model, next).Ladder}
 		lift := state.Decide(sizing.OOMKilled)
