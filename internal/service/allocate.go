@@ -47,8 +47,7 @@ func (c *allocator) isDecoded() bool { return c.task.IsDecoded() && !c.hasFailed
 // received or read.
 func (c *allocator) allocate(ask *sizing.Ask, run *inflight.Run, a *sizing.Allocation) {
 	a.Mode, a.Risk.Target = c.policy.Mode, c.policy.RiskTarget
-	q := c.question(ask, run.HighestKill())
-	q.Lifts = c.liftsLeft(len(run.Killed))
+	q := c.question(ask, run.HighestKill(), len(run.Killed))
 	q.Shape = c.givenShape(ask)
 	c.ignoreRequest(ask, &q)
 	sized := c.memo.Size(c.model, q)
@@ -96,11 +95,11 @@ func (c *allocator) staticRequest(ask *sizing.Ask) sizing.Resources {
 }
 
 // question combines the ask with the policy and the limits in force. The argument `above` is the
-// largest killed allocation of the run, or 0. After a kill the last reported request replaces a
-// missing request.
-func (c *allocator) question(ask *sizing.Ask, above sizing.Bytes) taskmodel.Question {
+// largest killed allocation of the run, or 0, and `kills` is the number of kills of the run. After a
+// kill the last reported request replaces a missing request.
+func (c *allocator) question(ask *sizing.Ask, above sizing.Bytes, kills int) taskmodel.Question {
 	q := taskmodel.Question{
-		Features: ask.Features, Requested: ask.Requested, RiskTarget: c.policy.RiskTarget, Above: above,
+		Features: ask.Features, Requested: ask.Requested, RiskTarget: c.policy.RiskTarget, Above: above, Lifts: c.liftsLeft(kills),
 		Floor: c.policy.Floor, MinGrant: c.minMemory, Timeout: ask.Timeout,
 	}
 	if ask.Try.RunID != "" {

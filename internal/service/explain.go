@@ -58,8 +58,7 @@ func (s *Service) allocateExplained(task *modelcache.Task, ask *sizing.Ask, run 
 	if e.Allocation.Shadow != nil {
 		granted = e.Allocation.Shadow.Limit
 	}
-	q := alloc.question(ask, run.HighestKill())
-	q.Lifts = alloc.liftsLeft(len(run.Killed))
+	q := alloc.question(ask, run.HighestKill(), len(run.Killed))
 	kind, name := taskmodel.TermLift, "the lift of this run's earlier kill"
 	if e.Allocation.Cohort != nil {
 		var ok bool
@@ -137,8 +136,8 @@ func (s *Service) questionOf(ctx context.Context, task *modelcache.Task, r *sizi
 	task.RLock()
 	defer task.RUnlock()
 	alloc := s.allocatorOf(task, r.Ask.Try.Namespace, r.At)
-	q := alloc.question(&r.Ask, run.HighestKill())
-	q.Lifts, q.RiskTarget = alloc.liftsLeft(len(run.Killed)), r.Allocation.Risk.Target
+	q := alloc.question(&r.Ask, run.HighestKill(), len(run.Killed))
+	q.RiskTarget = r.Allocation.Risk.Target
 	return q
 }
 

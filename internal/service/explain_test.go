@@ -75,6 +75,27 @@ func TestAnExplanationMatchesThePrediction(t *testing.T) {
 	}
 }
 
+// The killed features have the first rung above the kill, which depends on the number of lifts that are left.
+func TestGrantsAndFactorsOfRecentTriesAreThoseOfPredictions(t *testing.T) {
+	r := newReplica(t)
+	r.trainTask("load", 40)
+	require.True(t, r.lift(ask("load", "killed"), 2*gib).Retry)
+	h := r.history("load")
+	before, after, err := r.GrantsWith(t.Context(), task("load"), rows(4))
+	require.NoError(t, err)
+	tries, err := r.RecentFactors(t.Context(), task("load"), len(h.Rows))
+	require.NoError(t, err)
+	require.Equal(t, []int{len(h.Rows), len(h.Rows)}, []int{len(before), len(tries)})
+	for i := range h.Rows {
+		question := ask("load", "")
+		require.Equal(t, question.Requested, h.Rows[i].Requested)
+		assert.Equal(t, r.predict(question).Memory.Limit, after[i])
+		question.Features = h.Schema.Features(h.Rows[i].Features)
+		assert.Equal(t, r.predict(question).Memory.Limit, before[i], question.Features)
+		assert.Equal(t, r.explain(question).Factors.Terms, tries[i].Terms, question.Features)
+	}
+}
+
 func TestAnExplanationIgnoresTheSameInvalidContextAsThePrediction(t *testing.T) {
 	r := newReplica(t)
 	question, load := ask("load", ""), 1.5

@@ -16,21 +16,18 @@ func (c *allocator) ladder(sized *taskmodel.Answer, q *taskmodel.Question, ask *
 	if sized.Limit == 0 || sized.Source == sizing.FromRequested && !c.isDecoded() {
 		return sized.Ladder
 	}
+	maxLifts := *c.policy.MaxLifts
 	isSameCap := !c.hasNoHistory()
-	for i, rung := range sized.Ladder {
-		if i == 0 || i < len(sized.Ladder)-1 {
-			isSameCap = isSameCap && c.question(ask, rung).Cap == q.Cap
-		}
+	for i, rung := range sized.Ladder[:min(len(sized.Ladder), maxLifts)] { // after the other rungs no lift is left
+		isSameCap = isSameCap && c.question(ask, rung, i+1).Cap == q.Cap
 	}
 	if isSameCap {
 		return sized.Ladder
 	}
-	maxLifts := *c.policy.MaxLifts
 	rungs := []sizing.Bytes{sized.Limit} // a new slice: the memo shares sized.Ladder
 	for kills := 1; kills <= maxLifts; kills++ {
 		failed := rungs[len(rungs)-1]
-		next := c.question(ask, failed)
-		next.Lifts = maxLifts - (kills - 1)
+		next := c.question(ask, failed, kills)
 		c.ignoreRequest(ask, &next)
 		state := sizing.LiftState{Failed: failed, Ceiling: next.Cap, Kills: kills, MaxLifts: maxLifts, Ladder: c.memo.Size(c.model, next).Ladder}
 		lift := state.Decide(sizing.OOMKilled)

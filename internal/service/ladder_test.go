@@ -34,6 +34,11 @@ func TestTheLadderEqualsTheLifts(t *testing.T) {
 		{policy: sizing.Policy{NeverAbove: true, Grid: sizing.OnBins, Edges: sizing.Bins{gib, 2 * gib, 4 * gib}}, requested: gib / 4},
 		{policy: sizing.Policy{NeverAbove: true}},
 		{policy: sizing.Policy{NeverAbove: true}, requested: 64 * gib},
+		// The model's ladder reaches the derived cap with fewer lifts than permitted, and a kill at this cap raises it.
+		{policy: sizing.Policy{Grid: sizing.OnBins, Edges: sizing.Bins{gib, 4 * gib, 1000 * gib}}, requested: 4 * gib},
+		{policy: sizing.Policy{Grid: sizing.OnBins, Edges: sizing.Bins{gib, 4 * gib, 1000 * gib}, MaxLifts: ptr(2)}, requested: 4 * gib},
+		{policy: sizing.Policy{Grid: sizing.OnBins, Edges: sizing.Bins{gib, 4 * gib, 1000 * gib}, Cap: 16 * gib}, requested: 4 * gib},
+		{policy: sizing.Policy{Floor: 16 * gib}, requested: 4 * gib},
 	} {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			require.NoError(t, r.SetPolicy(t.Context(), task("load"), c.policy))

@@ -74,5 +74,5 @@ func (s *Service) factorsOf(task *modelcache.Task, ask *sizing.Ask) []taskmodel.
 	task.RLockUpdated()
 	defer task.RUnlock()
 	alloc := s.allocatorOf(task, ask.Try.Namespace, s.cfg.Now())
-	return alloc.model.Explain(alloc.question(ask, 0)).Terms
+	return alloc.model.Explain(alloc.question(ask, 0, 0)).Terms
 }

@@ -152,7 +152,7 @@ func (s *Service) limitsOf(ctx context.Context, ask *PhaseAsk) (sizing.Policy, s
 	task.RLockUpdated()
 	defer task.RUnlock()
 	alloc := s.allocatorOf(task, ask.Try.Namespace, s.cfg.Now())
-	q := alloc.question(&sizing.Ask{Try: ask.Try, Requested: sizing.Resources{Memory: ask.Static}, MaxMemory: ask.Most}, 0)
+	q := alloc.question(&sizing.Ask{Try: ask.Try, Requested: sizing.Resources{Memory: ask.Static}, MaxMemory: ask.Most}, 0, 0)
 	return alloc.policy, q.Cap
 }
 

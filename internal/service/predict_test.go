@@ -337,6 +337,23 @@ func TestAVoidedKillDoesNotCount(t *testing.T) {
 	assert.Equal(t, sizing.NotFound, sizing.KindOf(r.Void(t.Context(), try("load", "r", 1))))
 }
 
+func TestALiftOfAVoidedKillIsNotRepeated(t *testing.T) {
+	r := newReplica(t)
+	r.trainTask("load", 40)
+	question, killed := ask("load", "r"), 2*gib
+	for number := 1; number <= 3; number++ {
+		killed = r.lift(nthTry(question, number), killed).Memory.Limit
+	}
+	for number := 2; number <= 3; number++ {
+		require.NoError(t, r.Void(t.Context(), try("load", "r", number)))
+	}
+	retry := r.predict(nthTry(question, 2))
+	assert.Equal(t, sizing.FromLift, retry.Source, "the kill of try 1 remains")
+	assert.Less(t, retry.Memory.Limit, killed)
+	assert.Equal(t, r.lift(question, 2*gib).Memory, retry.Memory)
+	assert.Equal(t, retry.Memory, r.predict(nthTry(question, 2)).Memory, "the new lift is repeated")
+}
+
 func TestShadowAndOffNeedARequest(t *testing.T) {
 	r := newReplica(t)
 	withoutRequest := func() sizing.Ask {

@@ -101,8 +101,7 @@ func (s *Service) sizeLift(task *modelcache.Task, ask *sizing.LiftAsk, run *infl
 	defer task.RUnlock()
 	alloc = s.allocatorOf(task, ask.Try.Namespace, now)
 	s.compute(&alloc, ask.Try.TaskKey, func() {
-		q = alloc.question(&ask.Ask, max(ask.Failed, run.HighestKill()))
-		q.Lifts = alloc.liftsLeft(len(run.Killed))
+		q = alloc.question(&ask.Ask, max(ask.Failed, run.HighestKill()), len(run.Killed))
 		alloc.ignoreRequest(&ask.Ask, &q)
 		sized = alloc.model.Size(q)
 	})

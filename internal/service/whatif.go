@@ -143,7 +143,7 @@ func (s *Service) GrantsWith(ctx context.Context, key sizing.TaskKey, set sizing
 	for i := range recent.Rows {
 		row := &recent.Rows[i]
 		ask := sizing.Ask{Try: sizing.TryKey{TaskKey: key, MapIndex: sizing.NoMap, Number: 1}, Features: recent.Schema.Features(row.Features), Requested: row.Requested}
-		before = append(before, alloc.model.Size(alloc.question(&ask, 0)).Limit)
+		before = append(before, alloc.model.Size(alloc.question(&ask, 0, 0)).Limit)
 		changed := sizing.Features{}
 		for name, v := range ask.Features {
 			changed[name] = v
@@ -152,7 +152,7 @@ func (s *Service) GrantsWith(ctx context.Context, key sizing.TaskKey, set sizing
 			changed[name] = v
 		}
 		ask.Features = changed
-		after = append(after, alloc.model.Size(alloc.question(&ask, 0)).Limit)
+		after = append(after, alloc.model.Size(alloc.question(&ask, 0, 0)).Limit)
 	}
 	return before, after, nil
 }

@@ -70,6 +70,23 @@ func TestFeaturesComeFromAKilledTryOfTheRunIfUnknown(t *testing.T) {
 	assert.Equal(t, sizing.Features{}, tries.Features(retry), "an empty set that the caller sent is not unknown")
 }
 
+func TestTheVoidOfAKillRemovesTheLiftOfItsRun(t *testing.T) {
+	var tries Tries
+	first, second, third := *tryOf("r"), *tryOf("r"), *tryOf("r")
+	second.Number, third.Number = 2, 3
+	for _, killed := range []*sizing.TryKey{&first, &second} {
+		tries.AddKill(killed, sizing.GiB, nil, Request{}, time.Time{})
+	}
+	tries.SetLift(&second, 4*sizing.GiB, 0.5)
+	tries.Void(&third)
+	assert.Equal(t, 4*sizing.GiB, tries.Run(&first).LiftedTo, "try 3 was not killed")
+	tries.Void(&second)
+	assert.Zero(t, tries.Run(&first).LiftedTo)
+	assert.Equal(t, map[int]sizing.Bytes{1: sizing.GiB}, tries.Run(&first).Killed)
+	tries.Void(&first)
+	assert.Empty(t, tries.Run(&first).Killed)
+}
+
 // Answers are stored in blocks of 1 MiB. When maxLiveBlocks of them are full, they become the older of two
 // generations, and the previous older generation is discarded.
 func TestFullAnswersDiscardTheOlderGeneration(t *testing.T) {

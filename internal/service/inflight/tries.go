@@ -76,7 +76,7 @@ func runOf(try *sizing.TryKey) runKey { return runKey{try.TaskKey, try.RunID, tr
 // Run holds what this replica knows about a run that was OOM-killed.
 type Run struct {
 	Killed   map[int]sizing.Bytes // try number → killed allocation
-	LiftedTo sizing.Bytes         // the limit of the newest lift; 0 if there is none
+	LiftedTo sizing.Bytes         // the limit of the newest lift; 0 if there is none, or if a kill of the run was voided after it
 	Static   sizing.Bytes         // the static grant of a killed try whose memory followed a plan; 0: none or unknown
 	features sizing.Features      // nil if unknown
 	Request  Request              // the static request of the killed tries, and the cap of the newest of them
@@ -274,18 +274,24 @@ func (t *Tries) EndRun(try *sizing.TryKey) {
 	delete(t.killed, runOf(try))
 }
 
-// Void removes the answer and the kill of a try.
+// Void removes the answer and the kill of a try. With a kill it removes the limit of the run's lift, which may have been
+// computed from this kill; the prediction for the next try computes a new lift from the remaining kills.
 func (t *Tries) Void(try *sizing.TryKey) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.answers.remove(try)
 	key := runOf(try)
-	if r, ok := t.killed[key]; ok {
-		delete(r.Killed, try.Number)
-		if len(r.Killed) == 0 {
-			delete(t.killed, key)
-		}
+	r := t.killed[key]
+	if _, isKilled := r.Killed[try.Number]; !isKilled {
+		return
 	}
+	delete(r.Killed, try.Number)
+	if len(r.Killed) == 0 {
+		delete(t.killed, key)
+		return
+	}
+	r.LiftedTo = 0
+	t.killed[key] = r
 }
 
 // RemoveTask removes all tries of a task.
