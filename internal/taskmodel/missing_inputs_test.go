@@ -114,3 +114,31 @@ func TestQuantilesWithoutTheFlagOfRareLongRunsIncludeTheseRuns(t *testing.T) {
 		assert.GreaterOrEqual(t, float64(s.CPU), 6.0, start)
 	}
 }
+
+// A question with a value that the models drop gets the CPU request of a question without the feature, whether the CPU use grows
+// or falls with the feature.
+func TestCPUForADroppedValueIsThatWithoutTheFeature(t *testing.T) {
+	for name, cores := range map[string]func(rows float64) float64{
+		"rising": func(rows float64) float64 { return rows / 10 }, "falling": func(rows float64) float64 { return 4.1 - rows/10 },
+	} {
+		k := withUsage(t, func(rng *rand.Rand) (sizing.Features, usage) {
+			rows := float64(10 + rng.IntN(31))
+			return withRows(rows), usage{5 * rows, cores(rows)}
+		})
+		for _, rows := range []float64{1e5, 1e12, -5} {
+			assert.Equal(t, askUsage(k, nil).CPU, askUsage(k, withRows(rows)).CPU, "%s, %v", name, rows)
+		}
+		before := askUsage(k, withRows(25)).CPU
+		for range 5 { // the CPU use of such a run says nothing about the errors of the regression
+			r := measuredRun(1)
+			r.CPUMax, r.Requested = 1, sizing.Resources{CPU: 8}
+			k.report(withRows(1e12), r)
+		}
+		assert.Equal(t, before, askUsage(k, withRows(25)).CPU, name)
+	}
+	k := withUsage(t, func(rng *rand.Rand) (sizing.Features, usage) {
+		size := rng.IntN(3)
+		return sizing.Features{"size": sizing.TextValue([]string{"small", "mid", "large"}[size])}, usage{60, []float64{0.5, 2, 7}[size]}
+	})
+	assert.Equal(t, askUsage(k, nil).CPU, askUsage(k, sizing.Features{"size": sizing.TextValue("new")}).CPU)
+}
