@@ -61,12 +61,17 @@ type buffers struct {
 // implausible inputs. If every value of the row is an unseen value of a closed category (column.isClosed), it drops them all.
 // It extrapolates outside the range of the inputs.
 func (m *models) predict(cells []sizing.Value, p *experts.Point, b *buffers) {
+	given := cells
 	cells = m.clean(cells, b)
+	isLargeDropped := b.extrapolation.tooLarge // so far, only clean sets it
 	m.predictInRange(cells, p, b)
 	if m.findOutside(cells, &b.extrapolation) && m.ridges != nil {
 		m.extrapolate(cells, p, b)
 	}
 	m.raiseRestart(cells, p, b)
+	if isLargeDropped {
+		m.raiseRunTimeToEdge(given, p, b)
+	}
 	found := &b.extrapolation
 	if !found.trendRises { // the known runs do not show the effect of such a number
 		found.tooLarge = found.tooLarge || found.isFar
