@@ -32,7 +32,7 @@ func (m *Model) answer(p *experts.Point, q *Question, b *buffers) experts.Answer
 func (m *Model) raiseToEdge(a *experts.Answer, p *experts.Point, q *Question, b *buffers) {
 	at := bufferPool.Get().(*buffers)
 	defer bufferPool.Put(at)
-	at.isLift, at.cells = b.isLift, m.Models.nearestKnown(b, at.cells[:0])
+	at.isLift, at.cells = b.isLift, m.Models.nearestKnown(b.cells, b, at.cells[:0])
 	var edge experts.Point
 	m.predict(at.cells, q.RiskTarget, &edge, at)
 	m.raiseToCandidate(&edge, at)

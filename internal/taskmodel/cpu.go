@@ -165,8 +165,9 @@ func (m *models) summariseCores(rows []row) {
 	}
 }
 
-// coreLevelsOf returns the rules' predictions for a try, in log cores. If the try lacks a rarely missing feature, only
-// anyCores predicts: the errors of lineCores and sameCores for imputed features say nothing about their errors for known ones.
+// coreLevelsOf returns the rules' predictions for a try, in log cores. If the try lacks a rarely missing feature, or if a question
+// with its features would drop the value of one (see models.clean), only anyCores predicts: the errors of lineCores and
+// sameCores for imputed features say nothing about their errors for known ones.
 func (m *Model) coreLevelsOf(t *TrainingRow) [coreRules]float64 {
 	if m.Models == nil || m.Models.ridges == nil {
 		return noCoreLevels
@@ -174,27 +175,32 @@ func (m *Model) coreLevelsOf(t *TrainingRow) [coreRules]float64 {
 	b := bufferPool.Get().(*buffers)
 	defer bufferPool.Put(b)
 	b.cells = m.cells(t.Features, b.cells)
-	if m.Models.Enc.isIncomplete(b.cells) {
+	cells := m.Models.clean(b.cells, b)
+	if m.Models.Enc.isIncomplete(cells) {
 		return noCoreLevels
 	}
-	b.line, b.tree = m.Models.Enc.encode(b.cells, b.line[:0], b.tree[:0])
-	b.groupOf = nil
-	return m.Models.coreLevels(b.cells, b)
+	b.line, b.tree = m.Models.Enc.encode(cells, b.line[:0], b.tree[:0])
+	return m.Models.coreLevels(cells, b)
 }
 
-// cpuOfRow returns the CPU request for the row in b. If the row lacks a rarely missing feature, the request comes from a
-// mixture: one prediction with the values of each donor row in b.similar, which the prediction of the peak has set.
+// cpuOfRow returns the CPU request for the row in b. If the row lacks a rarely missing feature, or if the prediction of the peak
+// dropped the value of one, the request comes from a mixture: one prediction with the values of each donor row in b.similar,
+// which the prediction of the peak has set.
 func (m *Model) cpuOfRow(q *Question, b *buffers) sizing.Cores {
+	cells := b.cells
+	if b.isCleaned {
+		cells = b.cleaned
+	}
 	b.coreLevels = b.coreLevels[:0]
-	if m.Models.ridges == nil || !m.Models.Enc.isIncomplete(b.cells) {
-		b.coreLevels = append(b.coreLevels, m.Models.coreLevels(b.cells, b))
+	if m.Models.ridges == nil || !m.Models.Enc.isIncomplete(cells) {
+		b.coreLevels = append(b.coreLevels, m.Models.coreLevels(cells, b))
 		return m.cpuRequest(q, b.coreLevels)
 	}
 	for _, near := range b.similar {
-		m.Models.encodeDonorRow(b.cells, near, b)
+		m.Models.encodeDonorRow(cells, near, b)
 		b.coreLevels = append(b.coreLevels, m.Models.coreLevels(b.imputed, b))
 	}
-	b.line, b.tree = m.Models.Enc.encode(b.cells, b.line[:0], b.tree[:0])
+	b.line, b.tree = m.Models.Enc.encode(cells, b.line[:0], b.tree[:0])
 	return m.cpuRequest(q, b.coreLevels)
 }
 

@@ -37,6 +37,7 @@ type extrapolation struct {
 	jointDistance float64 // sum of the distances of the relevant inputs above their range that have a slope or are farther above it than outsideFactor, except inputs with many remote numbers near the value (hasManyRemoteNear)
 	jointMargin   float64 // log margin for several inputs above their range at once
 	runTimeRise   float64 // by how much the trend raises the log run time above that at the edge of the range
+	edgeRunTime   float64 // by how much the log run time at the edge of the range is above that without a dropped large number; see raiseRunTimeToEdge
 	runTimeMargin float64 // log margin of runTimeRise, or of the forecast of the run time from remote numbers
 	mostAmount    float64 // largest amount in bytes, if the inputs outside their ranges are below remote numbers; 0: not bounded
 
@@ -222,12 +223,11 @@ func (m *models) clampToRange(minRows int, cells, dst []sizing.Value) []sizing.V
 	return dst
 }
 
-// nearestKnown appends to dst the row of b, with the inputs outside their range moved to its edge and without implausible
-// dates.
-func (m *models) nearestKnown(b *buffers, dst []sizing.Value) []sizing.Value {
-	cells := b.cells
+// nearestKnown appends `cells` to dst, with the inputs outside their range moved to its edge and without implausible dates. b
+// comes from the prediction for `cells`.
+func (m *models) nearestKnown(cells []sizing.Value, b *buffers, dst []sizing.Value) []sizing.Value {
 	if b.extrapolation.implausible {
-		cells = slices.Clone(b.cells)
+		cells = slices.Clone(cells)
 		for j := range cells {
 			if cells[j].Kind == sizing.Date {
 				cells[j] = b.cleaned[j]

@@ -71,3 +71,22 @@ func (m *models) extrapolateRunTime(cells, atEdge []sizing.Value, p, edge *exper
 	}
 	p.Duration = max(0, edge.Duration+rise)
 }
+
+// raiseRunTimeToEdge raises the run time of a row without a dropped large number to that of the nearest known row, if that is
+// longer. `given` is the row with the number. Such a run probably takes longer than most runs, and their mean would
+// understate the probability of a timeout. p stays the same, because the amount of memory has its own minimum (raiseToEdge).
+func (m *models) raiseRunTimeToEdge(given []sizing.Value, p *experts.Point, b *buffers) {
+	at := bufferPool.Get().(*buffers)
+	defer bufferPool.Put(at)
+	at.cells = m.nearestKnown(given, b, at.cells[:0])
+	var edge experts.Point
+	m.predictInRange(at.cells, &edge, at)
+	found := &b.extrapolation
+	if found.edgeRunTime = max(0, edge.Duration+found.runTimeRise-p.Duration); found.edgeRunTime == 0 {
+		return
+	}
+	b.donorSeconds = append(b.donorSeconds[:0], noDifference...)
+	if edge.Imputed { // the row lacks other features, too
+		b.donorSeconds = append(b.donorSeconds[:0], at.donorSeconds...)
+	}
+}

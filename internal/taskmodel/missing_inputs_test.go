@@ -2,6 +2,7 @@ package taskmodel_test
 
 import (
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -112,5 +113,69 @@ func TestQuantilesWithoutTheFlagOfRareLongRunsIncludeTheseRuns(t *testing.T) {
 		assert.Greater(t, s.Duration.P99.Seconds(), 6000.0, start)
 		assert.InDelta(t, 0.05, *s.Duration.Timeout, 0.04, start)
 		assert.GreaterOrEqual(t, float64(s.CPU), 6.0, start)
+	}
+}
+
+// A question with a value that the models drop gets the CPU request of a question without the feature, whether the CPU use grows
+// or falls with the feature.
+func TestCPUForADroppedValueIsThatWithoutTheFeature(t *testing.T) {
+	for name, cores := range map[string]func(rows float64) float64{
+		"rising": func(rows float64) float64 { return rows / 10 }, "falling": func(rows float64) float64 { return 4.1 - rows/10 },
+	} {
+		k := withUsage(t, func(rng *rand.Rand) (sizing.Features, usage) {
+			rows := float64(10 + rng.IntN(31))
+			return withRows(rows), usage{5 * rows, cores(rows)}
+		})
+		for _, rows := range []float64{1e5, 1e12, -5} {
+			assert.Equal(t, askUsage(k, nil).CPU, askUsage(k, withRows(rows)).CPU, "%s, %v", name, rows)
+		}
+		before := askUsage(k, withRows(25)).CPU
+		for range 5 { // the CPU use of such a run says nothing about the errors of the regression
+			r := measuredRun(1)
+			r.CPUMax, r.Requested = 1, sizing.Resources{CPU: 8}
+			k.report(withRows(1e12), r)
+		}
+		assert.Equal(t, before, askUsage(k, withRows(25)).CPU, name)
+	}
+	k := withUsage(t, func(rng *rand.Rand) (sizing.Features, usage) {
+		size := rng.IntN(3)
+		return sizing.Features{"size": sizing.TextValue([]string{"small", "mid", "large"}[size])}, usage{60, []float64{0.5, 2, 7}[size]}
+	})
+	assert.Equal(t, askUsage(k, nil).CPU, askUsage(k, sizing.Features{"size": sizing.TextValue("new")}).CPU)
+}
+
+// A number that is too large to extrapolate may belong to a long run. Its predicted run time is that at the edge of the known
+// range, unless the run time without the number is longer.
+func TestRunTimeForADroppedLargeNumberIsThatAtTheEdge(t *testing.T) {
+	for name, seconds := range map[string]func(rows float64) float64{
+		"rising": func(rows float64) float64 { return rows * rows }, "falling": func(rows float64) float64 { return 40_000 / rows },
+	} {
+		for _, given := range []sizing.Features{{}, {"full": sizing.BoolValue(true)}} { // a row may lack other features, too
+			k := withUsage(t, func(rng *rand.Rand) (sizing.Features, usage) {
+				rows, isFull := float64(4+rng.IntN(37)), rng.IntN(2) == 0
+				f, factor := withRows(rows), 1.0
+				if isFull {
+					factor = 3
+				}
+				f["full"] = sizing.BoolValue(isFull)
+				return f, usage{seconds(rows) * factor, 1}
+			})
+			missing, edge := askUsage(k, given), askUsage(k, with(given, "rows", sizing.NumberValue(40)))
+			want := edge
+			if name == "falling" {
+				want = missing
+			}
+			for _, rows := range []float64{1e5, 1e12} {
+				f := with(given, "rows", sizing.NumberValue(rows))
+				large := askUsage(k, f)
+				assert.InEpsilon(t, want.Duration.Median.Seconds(), large.Duration.Median.Seconds(), 0.01, name)
+				assert.InEpsilon(t, want.Duration.P95.Seconds(), large.Duration.P95.Seconds(), 0.01, name)
+				assert.InDelta(t, *want.Duration.Timeout, *large.Duration.Timeout, 0.01, name)
+				assert.InEpsilon(t, large.Duration.Median.Seconds(), k.model.RunTimes([]sizing.Features{f}).Quantile(.5), 0.01, name)
+				assert.Equal(t, name == "rising", strings.Contains(large.Reason, "; run time raised to that at the edge of the known range"), large.Reason)
+			}
+			negative := askUsage(k, with(given, "rows", sizing.NumberValue(-1e6)))
+			assert.Equal(t, missing.Duration.Median, negative.Duration.Median, name)
+		}
 	}
 }

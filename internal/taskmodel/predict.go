@@ -61,17 +61,17 @@ type buffers struct {
 // implausible inputs. If every value of the row is an unseen value of a closed category (column.isClosed), it drops them all.
 // It extrapolates outside the range of the inputs.
 func (m *models) predict(cells []sizing.Value, p *experts.Point, b *buffers) {
-	b.extrapolation = extrapolation{outside: b.extrapolation.outside[:0]}
-	b.groupOf = nil
-	b.noFeatures, b.isCleaned = false, false
-	if m.ridges != nil {
-		cells = m.withoutUnseen(m.withoutImplausible(cells, b), b)
-	}
+	given := cells
+	cells = m.clean(cells, b)
+	isLargeDropped := b.extrapolation.tooLarge // so far, only clean sets it
 	m.predictInRange(cells, p, b)
 	if m.findOutside(cells, &b.extrapolation) && m.ridges != nil {
 		m.extrapolate(cells, p, b)
 	}
 	m.raiseRestart(cells, p, b)
+	if isLargeDropped {
+		m.raiseRunTimeToEdge(given, p, b)
+	}
 	found := &b.extrapolation
 	if !found.trendRises { // the known runs do not show the effect of such a number
 		found.tooLarge = found.tooLarge || found.isFar
@@ -80,6 +80,18 @@ func (m *models) predict(cells []sizing.Value, p *experts.Point, b *buffers) {
 		found.unshownRise = 0
 	}
 	found.noRisk = found.noRisk || found.unshownRise > 0
+}
+
+// clean prepares b for a prediction and returns the cells that the models use: without implausible inputs, and without features
+// if every value is an unseen value of a closed category. If this is not the whole row, the result is b.cleaned.
+func (m *models) clean(cells []sizing.Value, b *buffers) []sizing.Value {
+	b.extrapolation = extrapolation{outside: b.extrapolation.outside[:0]}
+	b.groupOf = nil
+	b.noFeatures, b.isCleaned = false, false
+	if m.ridges == nil {
+		return cells
+	}
+	return m.withoutUnseen(m.withoutImplausible(cells, b), b)
 }
 
 // minLevelQuantile is the level of a quantile of the newest log peaks. No prediction for a task without features is below this

@@ -167,12 +167,14 @@ func (m *Model) runTimeAt(p *experts.Point, b *buffers) float64 {
 
 // boundedRunTime returns the point prediction as log1p of seconds.
 func (m *Model) boundedRunTime(p *experts.Point, b *buffers) float64 {
-	// A model stored by an earlier release has no range. A forecast from remote numbers is not a prediction of the models.
-	if m.DurationLevels.High == 0 || b.extrapolation.remote.seconds > 0 {
+	if b.extrapolation.remote.seconds > 0 { // such a forecast is not a prediction of the models
 		return p.Duration
 	}
+	if m.DurationLevels.High == 0 { // a model stored by an earlier release has no range
+		return p.Duration + b.extrapolation.edgeRunTime
+	}
 	rise := b.extrapolation.runTimeRise
-	return max(m.DurationLevels.Low-runTimeSlack, min(m.DurationLevels.High+runTimeSlack, p.Duration-rise)) + rise
+	return max(m.DurationLevels.Low-runTimeSlack, min(m.DurationLevels.High+runTimeSlack, p.Duration+b.extrapolation.edgeRunTime-rise)) + rise
 }
 
 // ratioDistribution is the distribution of the log ratio of a run time to its prediction.

@@ -158,6 +158,9 @@ func (m *Model) reason(p *experts.Point, q Question, s *Answer, a experts.Answer
 	if rise := b.extrapolation.runTimeRise; rise > math.Log(outsideFactor) {
 		fmt.Fprintf(&text, "; run time extrapolated to %s times that at the edge of the known range", sizing.FormatFactor(math.Exp(rise)))
 	}
+	if b.extrapolation.edgeRunTime > math.Log(outsideFactor) && b.extrapolation.remote.seconds == 0 {
+		text.WriteString("; run time raised to that at the edge of the known range")
+	}
 	text.WriteString(describeRunScore(m.answerShift(b)))
 	text.WriteString(m.describeLevel(b))
 	text.WriteString("; " + countRuns(m.knownRuns()))
