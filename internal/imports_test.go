@@ -119,6 +119,7 @@ var mayImport = map[string][]string{
 
 	"internal/cli":             {"internal/client", "internal/config", "internal/httpserver", "internal/importer", "internal/render", "internal/sizing", "internal/source/file"},
 	"internal/cli/campaigns":   {"api", "internal/campaign", "internal/campaign/suggest", "internal/cli", "internal/client", "internal/render", "internal/sizing", "internal/source/airflow", "internal/source/file", "internal/textfile"},
+	"internal/cli/imports":     {"internal/app", "internal/cli", "internal/client", "internal/importer", "internal/pglocal", "internal/sizing", "internal/source/airflow", "internal/source/file", "internal/source/prometheus"},
 	"internal/cli/experiments": {"internal/app", "internal/cli", "internal/client", "internal/experiment", "internal/experiment/tracking", "internal/ml/score", "internal/pglocal", "internal/store", "internal/store/postgres"},
 
 	"internal/config":              {"internal/cgroup", "internal/sizing", "internal/httpapi/auth", "internal/source/airflow", "internal/source/prometheus"},

@@ -15,6 +15,7 @@ import (
 	"github.com/loadaware/loadaware/internal/cli"
 	"github.com/loadaware/loadaware/internal/cli/campaigns"
 	"github.com/loadaware/loadaware/internal/cli/experiments"
+	"github.com/loadaware/loadaware/internal/cli/imports"
 	"github.com/loadaware/loadaware/internal/httpserver"
 	"github.com/loadaware/loadaware/internal/interrupt"
 )
@@ -32,7 +33,7 @@ func subcommands() []cli.Subcommand {
 		{Name: "whatif", Summary: "replay history with other settings", Run: whatIf},
 		{Name: "policy", Summary: "print or change the policy of a task", Run: runPolicy},
 		{Name: "train", Summary: "train a task now; without a task, run the trainer process, as serve does", Run: train},
-		{Name: "import", Summary: "send history to a server, or into its database", Run: importHistory},
+		{Name: "import", Summary: "send history to a server, or into its database", Run: imports.Run},
 		{Name: "backtest", Summary: "replay history and compare loadaware with other rules", Run: backtestHistory},
 		{Name: "phases", Summary: "describe the phases and the plan of a task, or replay limits that grow during a run", Run: runPhases},
 		{Name: "experiment", Summary: "evaluate binnings and model families on a history", Run: experiments.Run},

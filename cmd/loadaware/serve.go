@@ -20,7 +20,7 @@ func serve(ctx context.Context, con cli.Console, args []string) error {
 	withDemo := cmd.Bool("demo", false, "import the demo history into an empty store, train it, and print example requests")
 	cmd.DurationVar(&cmd.SearchEvery, "search-every", cmd.SearchEvery, "interval of the background search for better parameters of a heavy task, at low priority; 0 for none")
 	cmd.Envs["search-every"] = "LOADAWARE_SEARCH_EVERY"
-	cmd.BoolVar(&cmd.Background, "background-training", cmd.Background, "train tasks that have new reports; without it, only a call of /train trains")
+	cmd.BoolVar(&cmd.Background, "background-training", cmd.Background, "train tasks that have new reports, and learn cohorts, usage profiles and so on in the background; without it, only /train and --demo train")
 	cmd.Envs["background-training"] = "LOADAWARE_BACKGROUND_TRAINING"
 	cmd.BoolVar(&cmd.Similar, "similar-tasks", cmd.Similar, "size a task without history by the other tasks of its namespace; without it, such a task gets its static request")
 	cmd.Envs["similar-tasks"] = "LOADAWARE_SIMILAR_TASKS"

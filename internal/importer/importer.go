@@ -7,7 +7,7 @@
 // prints the counts. It does not depend on the command line.
 //
 // A new source of history needs a reader in internal/source, a method of TriesImporter in a
-// file of this package, such as prometheus.go, and a command in cmd/loadaware/import_sources.go.
+// file of this package, such as prometheus.go, and a command in internal/cli/imports/sources.go.
 package importer
 
 import (

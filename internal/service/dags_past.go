@@ -40,8 +40,8 @@ type pastTask struct {
 	failed    bool    // a try ended without success, or some tries of the run were not read
 	expected  float64 // predicted median of the longest run time of an instance, in seconds
 	actual    float64 // longest run time of an instance, in seconds
-	instances int     // number of mapped instances; 0 if succeeded is false
-	memory    float64 // mean memory that an instance is granted in a draw from this run (taskForecast.grants), in bytes; 0: that of a usual instance
+	instances int     // number of instances that succeeded with a known duration (1 if the task is not mapped); 0 if succeeded is false
+	memory    float64 // mean memory that an instance is granted in a draw from this run (taskForecast.grants), in bytes; 0: unknown, and setMemories uses forecast.Task.Memory
 }
 
 // hasTry reports whether a counted try was read: a failed one, or a success with a known duration.

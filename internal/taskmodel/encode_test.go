@@ -56,25 +56,25 @@ func TestEncodingOfOneFeature(t *testing.T) {
 		value      sizing.Value // to encode
 		line, tree []float64    // the columns of the linear models, and those of the trees
 	}{
-		"a number has its value and its logarithm":       {[]sizing.Value{number(1), number(5), number(9)}, number(3), []float64{3, math.Log1p(3000)}, []float64{3}},
-		"the log column of a count is log1p":             {[]sizing.Value{number(0), number(5), number(9)}, number(3), []float64{3, math.Log1p(3)}, []float64{3}},
-		"a small size is the unit of sizes with zeros":   {[]sizing.Value{number(0), number(.5), number(9)}, number(3), []float64{3, math.Log1p(6)}, []float64{3}},
-		"the unit is at most 1":                          {[]sizing.Value{number(2000), number(5000), number(9000)}, number(3000), []float64{3000, math.Log1p(3000)}, []float64{3000}},
-		"the log column of a negative number is 0":       {[]sizing.Value{number(1), number(5), number(9)}, number(-3), []float64{-3, 0}, []float64{-3}},
-		"numbers below zero have no logarithm":           {[]sizing.Value{number(-1), number(5), number(9)}, number(3), []float64{3}, []float64{3}},
-		"two different numbers have no logarithm":        {[]sizing.Value{number(1), number(5), number(5)}, number(5), []float64{5}, []float64{5}},
-		"a feature that may be missing has a flag":       {[]sizing.Value{number(1), nothing, number(5)}, nothing, []float64{0, 1}, []float64{nan}},
-		"the flag of a present feature is zero":          {[]sizing.Value{number(1), nothing, number(5)}, number(5), []float64{5, 0}, []float64{5}},
-		"a feature that was never missing has no flag":   {[]sizing.Value{number(1), number(5), number(9)}, nothing, []float64{0, 0}, []float64{nan}},
-		"a constant has no column":                       {[]sizing.Value{number(7), number(7)}, number(8), nil, nil},
-		"a constant that may be missing has a column":    {[]sizing.Value{number(7), nothing}, number(7), []float64{7, 0}, []float64{7}},
-		"a feature that is always missing has no column": {[]sizing.Value{nothing, nothing}, number(8), nil, nil},
-		"a bool is 0 or 1":                               {[]sizing.Value{sizing.BoolValue(true), sizing.BoolValue(false)}, sizing.BoolValue(true), []float64{1}, []float64{1}},
-		"two categories get a column each, by frequency": {[]sizing.Value{text("a"), text("b"), text("b")}, text("b"), []float64{1, 0}, []float64{1, 0}},
-		"a missing category is a level":                  {[]sizing.Value{text("a"), nothing}, nothing, []float64{1, 0}, []float64{1, 0}},
-		"an unseen category has no level":                {[]sizing.Value{text("a"), text("b"), text("c")}, text("d"), []float64{0, 0, 0}, []float64{0, 0, 0, 0}},
-		"dates of one year have no month":                {[]sizing.Value{text("2020-01-03"), text("2020-01-05")}, text("2020-01-04"), []float64{1, 0}, []float64{6, nan}},
-		"a missing date is NaN for the trees":            {[]sizing.Value{text("2020-01-03"), text("2020-01-05")}, nothing, []float64{0, 0}, []float64{nan, nan}},
+		"a number has its value and its logarithm":             {[]sizing.Value{number(1), number(5), number(9)}, number(3), []float64{3, math.Log1p(3000)}, []float64{3}},
+		"the log column of a count is log1p":                   {[]sizing.Value{number(0), number(5), number(9)}, number(3), []float64{3, math.Log1p(3)}, []float64{3}},
+		"with zeros, the unit is a low quantile of the others": {[]sizing.Value{number(0), number(.5), number(9)}, number(3), []float64{3, math.Log1p(6)}, []float64{3}},
+		"the unit is at most 1":                                {[]sizing.Value{number(2000), number(5000), number(9000)}, number(3000), []float64{3000, math.Log1p(3000)}, []float64{3000}},
+		"the log column is 0 for a number of another sign":     {[]sizing.Value{number(1), number(5), number(9)}, number(-3), []float64{-3, 0}, []float64{-3}},
+		"numbers of both signs have no logarithm":              {[]sizing.Value{number(-1), number(5), number(9)}, number(3), []float64{3}, []float64{3}},
+		"two different numbers have no logarithm":              {[]sizing.Value{number(1), number(5), number(5)}, number(5), []float64{5}, []float64{5}},
+		"a feature that may be missing has a flag":             {[]sizing.Value{number(1), nothing, number(5)}, nothing, []float64{0, 1}, []float64{nan}},
+		"the flag of a present feature is zero":                {[]sizing.Value{number(1), nothing, number(5)}, number(5), []float64{5, 0}, []float64{5}},
+		"a feature that was never missing has no flag":         {[]sizing.Value{number(1), number(5), number(9)}, nothing, []float64{0, 0}, []float64{nan}},
+		"a constant has no column":                             {[]sizing.Value{number(7), number(7)}, number(8), nil, nil},
+		"a constant that may be missing has a column":          {[]sizing.Value{number(7), nothing}, number(7), []float64{7, 0}, []float64{7}},
+		"a feature that is always missing has no column":       {[]sizing.Value{nothing, nothing}, number(8), nil, nil},
+		"a bool is 0 or 1":                                     {[]sizing.Value{sizing.BoolValue(true), sizing.BoolValue(false)}, sizing.BoolValue(true), []float64{1}, []float64{1}},
+		"two categories get a column each, by frequency":       {[]sizing.Value{text("a"), text("b"), text("b")}, text("b"), []float64{1, 0}, []float64{1, 0}},
+		"a missing category is a level":                        {[]sizing.Value{text("a"), nothing}, nothing, []float64{1, 0}, []float64{1, 0}},
+		"an unseen category has no level":                      {[]sizing.Value{text("a"), text("b"), text("c")}, text("d"), []float64{0, 0, 0}, []float64{0, 0, 0, 0}},
+		"dates of one year have no month":                      {[]sizing.Value{text("2020-01-03"), text("2020-01-05")}, text("2020-01-04"), []float64{1, 0}, []float64{6, nan}},
+		"a missing date is NaN for the trees":                  {[]sizing.Value{text("2020-01-03"), text("2020-01-05")}, nothing, []float64{0, 0}, []float64{nan, nan}},
 	} {
 		var rows [][]sizing.Value
 		for _, v := range c.rows {
@@ -104,7 +104,7 @@ func TestDatePairsAreEncoded(t *testing.T) {
 	assert.True(t, math.IsNaN(tree[len(tree)-1]))
 }
 
-// With a unit of one day, the logarithm of less than a day would be almost its length.
+// With a unit of one day, log(1 + x) of a difference x below one day would be almost x itself.
 func TestShortDatePairsHaveASmallUnit(t *testing.T) {
 	e := encoded([][]sizing.Value{
 		{text("2020-01-03T00:00:00Z"), text("2020-01-03T03:00:00Z"), number(1)},

@@ -170,7 +170,7 @@ func (s *scanner) float64Ptr(to **float64) bool {
 	return err == nil
 }
 
-// timePtr reads a time. The library parses it, because the library is strict about RFC 3339.
+// timePtr reads a time. go-json-experiment/json parses it, because it is strict about RFC 3339.
 func (s *scanner) timePtr(to **time.Time) bool {
 	from := s.pos
 	if _, ok := s.quoted(); !ok {

@@ -1,4 +1,5 @@
-package main
+// Package imports has the command loadaware import and the commands below it.
+package imports
 
 import (
 	"context"
@@ -38,7 +39,8 @@ var importSources = map[string]func(ctx context.Context, con cli.Console, args [
 	"usage-log":  importUsageLogs,
 }
 
-func importHistory(ctx context.Context, con cli.Console, args []string) error {
+// Run runs loadaware import, or the command of the source that the first argument names.
+func Run(ctx context.Context, con cli.Console, args []string) error {
 	if len(args) > 0 && importSources[args[0]] != nil {
 		return importSources[args[0]](ctx, con, args[1:])
 	}
