@@ -220,10 +220,10 @@ type Baseline struct {
 	// CPUCores The first static CPU request; it does not change.
 	CPUCores *float64 `json:"cpu_cores"`
 
-	// DagID The id of a DAG: 1 to 250 characters except control characters and '/'.
+	// DagID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
 	//
-	// Example: pricing
-	DagID DagIdentifier `json:"dag_id"`
+	// Example: predict_demand
+	DagID ID `json:"dag_id"`
 
 	// MemoryAt Time of the memory request.
 	MemoryAt *time.Time `json:"memory_at"`
@@ -231,15 +231,15 @@ type Baseline struct {
 	// MemoryBytes The first static memory request; it does not change.
 	MemoryBytes *int64 `json:"memory_bytes"`
 
-	// Namespace The name of a namespace: 1 to 250 characters except control characters and '/'.
-	//
-	// Example: default
-	Namespace NamespaceName `json:"namespace"`
-
-	// TaskID The id of a task: 1 to 250 characters except control characters and '/'.
+	// Namespace A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
 	//
 	// Example: predict_demand
-	TaskID TaskIdentifier `json:"task_id"`
+	Namespace ID `json:"namespace"`
+
+	// TaskID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
+	//
+	// Example: predict_demand
+	TaskID ID `json:"task_id"`
 }
 
 // Bins For each bin of the task, the probability that the peak is in it. With the grid `bins` the allocation is the upper edge of the chosen bin.
@@ -399,10 +399,10 @@ type CampaignRequest struct {
 	// Conf Sandbox settings, which override the conf of each archived run.
 	Conf json.RawMessage `json:"conf,omitempty"`
 
-	// DagID The id of a DAG: 1 to 250 characters except control characters and '/'.
+	// DagID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
 	//
-	// Example: pricing
-	DagID DagIdentifier `json:"dag_id"`
+	// Example: predict_demand
+	DagID ID `json:"dag_id"`
 
 	// Name Unique for the DAG.
 	Name string `json:"name"`
@@ -539,10 +539,10 @@ type DagFootprint struct {
 
 // DagForecast defines model for DagForecast.
 type DagForecast struct {
-	// DagID The id of a DAG: 1 to 250 characters except control characters and '/'.
+	// DagID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
 	//
-	// Example: pricing
-	DagID DagIdentifier `json:"dag_id"`
+	// Example: predict_demand
+	DagID ID `json:"dag_id"`
 
 	// Footprint Granted memory at equally spaced times.
 	Footprint []DagFootprint `json:"footprint"`
@@ -556,11 +556,11 @@ type DagForecast struct {
 	// MemoryPeakP95Bytes Memory quota that suffices for 95 % of the runs.
 	MemoryPeakP95Bytes int64 `json:"memory_peak_p95_bytes"`
 
-	// Namespace The name of a namespace: 1 to 250 characters except control characters and '/'.
+	// Namespace A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
 	//
-	// Example: default
-	Namespace  NamespaceName `json:"namespace"`
-	P95Seconds float64       `json:"p95_seconds"`
+	// Example: predict_demand
+	Namespace  ID      `json:"namespace"`
+	P95Seconds float64 `json:"p95_seconds"`
 
 	// PastRuns Number of past runs since the last change of the structure that correct `median_seconds` and `p95_seconds`; with fewer than 19, both come from the draws alone.
 	PastRuns           int               `json:"past_runs"`
@@ -571,11 +571,6 @@ type DagForecast struct {
 	UnknownTasks []string `json:"unknown_tasks"`
 }
 
-// DagIdentifier The id of a DAG: 1 to 250 characters except control characters and '/'.
-//
-// Example: pricing
-type DagIdentifier = string
-
 // DagStructure defines model for DagStructure.
 type DagStructure struct {
 	Tasks []DagTask `json:"tasks"`
@@ -583,13 +578,13 @@ type DagStructure struct {
 
 // DagTask defines model for DagTask.
 type DagTask struct {
-	// TaskID The id of a task: 1 to 250 characters except control characters and '/'.
+	// TaskID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
 	//
 	// Example: predict_demand
-	TaskID TaskIdentifier `json:"task_id"`
+	TaskID ID `json:"task_id"`
 
 	// Upstream Tasks that must end before the task starts.
-	Upstream []TaskIdentifier `json:"upstream"`
+	Upstream []ID `json:"upstream"`
 }
 
 // DagTaskForecast defines model for DagTaskForecast.
@@ -610,10 +605,10 @@ type DagTaskForecast struct {
 	// StartSeconds Median of the start.
 	StartSeconds float64 `json:"start_seconds"`
 
-	// TaskID The id of a task: 1 to 250 characters except control characters and '/'.
+	// TaskID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
 	//
 	// Example: predict_demand
-	TaskID TaskIdentifier `json:"task_id"`
+	TaskID ID `json:"task_id"`
 }
 
 // DetailedSeries The usage of a try in short equal steps from its start, from which phases and plans are learned instead of from
@@ -794,10 +789,10 @@ type Explanation struct {
 	// BaseBytes The start of the chain. Without terms it equals `granted_bytes`.
 	BaseBytes int64 `json:"base_bytes"`
 
-	// DagID The id of a DAG: 1 to 250 characters except control characters and '/'.
+	// DagID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
 	//
-	// Example: pricing
-	DagID DagIdentifier `json:"dag_id"`
+	// Example: predict_demand
+	DagID ID `json:"dag_id"`
 
 	// ExpectedBytes The expected peak, before margins; null if no model predicts it or `terms` is empty. If `base` is "the amount before guard and bounds", `expected_bytes` is that amount.
 	ExpectedBytes *int64 `json:"expected_bytes"`
@@ -815,10 +810,10 @@ type Explanation struct {
 	Mode  Mode   `json:"mode"`
 	Model *Model `json:"model"`
 
-	// Namespace The name of a namespace: 1 to 250 characters except control characters and '/'.
+	// Namespace A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
 	//
-	// Example: default
-	Namespace NamespaceName `json:"namespace"`
+	// Example: predict_demand
+	Namespace ID `json:"namespace"`
 
 	// Nearest The most similar other runs that ended before the answer, each with one try, nearest first; at most five.
 	Nearest []SimilarRun `json:"nearest"`
@@ -839,10 +834,10 @@ type Explanation struct {
 	// was OOM-killed.
 	Source Source `json:"source"`
 
-	// TaskID The id of a task: 1 to 250 characters except control characters and '/'.
+	// TaskID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
 	//
 	// Example: predict_demand
-	TaskID TaskIdentifier `json:"task_id"`
+	TaskID ID `json:"task_id"`
 
 	// Terms Factors in the order in which they apply.
 	Terms []ExplanationTerm `json:"terms"`
@@ -972,6 +967,11 @@ type Health struct {
 // HealthStatus defines model for Health.Status.
 type HealthStatus string
 
+// ID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
+//
+// Example: predict_demand
+type ID = string
+
 // ItemError defines model for ItemError.
 type ItemError struct {
 	// Error An error (RFC 9457).
@@ -1017,10 +1017,10 @@ type Verdict string
 
 // LiftRequest The request after a kill.
 type LiftRequest struct {
-	// DagID The id of a DAG: 1 to 250 characters except control characters and '/'.
+	// DagID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
 	//
-	// Example: pricing
-	DagID DagIdentifier `json:"dag_id"`
+	// Example: predict_demand
+	DagID ID `json:"dag_id"`
 
 	// Failed Allocation of the killed try, as a number or as a quantity.
 	Failed FailedMemory `json:"failed"`
@@ -1062,10 +1062,10 @@ type LiftRequest struct {
 	// Example: scheduled__2020-01-03T00:00:00+00:00
 	RunID RunID `json:"run_id"`
 
-	// TaskID The id of a task: 1 to 250 characters except control characters and '/'.
+	// TaskID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
 	//
 	// Example: predict_demand
-	TaskID TaskIdentifier `json:"task_id"`
+	TaskID ID `json:"task_id"`
 
 	// TryNumber The killed try; 1 if omitted.
 	TryNumber *int `json:"try_number,omitempty"`
@@ -1149,11 +1149,6 @@ type ModelVersion struct {
 	Withdrawn bool `json:"withdrawn"`
 }
 
-// NamespaceName The name of a namespace: 1 to 250 characters except control characters and '/'.
-//
-// Example: default
-type NamespaceName = string
-
 // NewestRun defines model for NewestRun.
 type NewestRun struct {
 	// IsOutlier Whether the ratio is more than three times the median ratio.
@@ -1202,10 +1197,10 @@ type Observation struct {
 	// CPUMaxCores The measured peak of the CPU usage.
 	CPUMaxCores *float64 `json:"cpu_max_cores,omitempty"`
 
-	// DagID The id of a DAG: 1 to 250 characters except control characters and '/'.
+	// DagID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
 	//
-	// Example: pricing
-	DagID DagIdentifier `json:"dag_id"`
+	// Example: predict_demand
+	DagID ID `json:"dag_id"`
 
 	// DetailedSeries The usage of a try in short equal steps from its start, from which phases and plans are learned instead of from
 	// `usage_series`. Use steps of at most 15
@@ -1293,10 +1288,10 @@ type Observation struct {
 	// StartedAt In the years 1970 to 2199 in UTC.
 	StartedAt *time.Time `json:"started_at,omitempty"`
 
-	// TaskID The id of a task: 1 to 250 characters except control characters and '/'.
+	// TaskID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
 	//
 	// Example: predict_demand
-	TaskID TaskIdentifier `json:"task_id"`
+	TaskID ID `json:"task_id"`
 
 	// TryNumber Airflow's try number; 1 if omitted.
 	TryNumber *int `json:"try_number,omitempty"`
@@ -1381,10 +1376,10 @@ type PhaseRequest struct {
 	// CPUMillicores CPU request in force; without it the answer has no CPU.
 	CPUMillicores *int `json:"cpu_millicores,omitempty"`
 
-	// DagID The id of a DAG: 1 to 250 characters except control characters and '/'.
+	// DagID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
 	//
-	// Example: pricing
-	DagID DagIdentifier `json:"dag_id"`
+	// Example: predict_demand
+	DagID ID `json:"dag_id"`
 
 	// ElapsedSeconds Time since the start of the try: its container, not its pod.
 	ElapsedSeconds *float64 `json:"elapsed_seconds"`
@@ -1418,10 +1413,10 @@ type PhaseRequest struct {
 	// StaticCPUMillicores CPU request at the start of the try; `cpu_millicores` if omitted.
 	StaticCPUMillicores *int `json:"static_cpu_millicores,omitempty"`
 
-	// TaskID The id of a task: 1 to 250 characters except control characters and '/'.
+	// TaskID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
 	//
 	// Example: predict_demand
-	TaskID TaskIdentifier `json:"task_id"`
+	TaskID ID `json:"task_id"`
 
 	// TryNumber Airflow's try number; 1 if omitted.
 	TryNumber *int `json:"try_number,omitempty"`
@@ -1656,10 +1651,10 @@ type PredictRequest struct {
 	// ClusterLoad Allocated share of the cluster at the launch, 0 to 1; used like `node_type`.
 	ClusterLoad *float64 `json:"cluster_load,omitempty"`
 
-	// DagID The id of a DAG: 1 to 250 characters except control characters and '/'.
+	// DagID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
 	//
-	// Example: pricing
-	DagID DagIdentifier `json:"dag_id"`
+	// Example: predict_demand
+	DagID ID `json:"dag_id"`
 
 	// ExecutionTimeoutSeconds Execution timeout of the task; the answer has the probability that the run exceeds it.
 	ExecutionTimeoutSeconds *float64 `json:"execution_timeout_seconds,omitempty"`
@@ -1710,10 +1705,10 @@ type PredictRequest struct {
 	// RunID If omitted, the request is an ad-hoc look-up and not a try.
 	RunID *string `json:"run_id,omitempty"`
 
-	// TaskID The id of a task: 1 to 250 characters except control characters and '/'.
+	// TaskID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
 	//
 	// Example: predict_demand
-	TaskID TaskIdentifier `json:"task_id"`
+	TaskID ID `json:"task_id"`
 
 	// TryNumber Airflow's try number; 1 if omitted.
 	TryNumber *int `json:"try_number,omitempty"`
@@ -1730,10 +1725,10 @@ type Prediction struct {
 	// CPU CPU request of the pod; the service never sets a CPU limit.
 	CPU *CPU `json:"cpu"`
 
-	// DagID The id of a DAG: 1 to 250 characters except control characters and '/'.
+	// DagID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
 	//
-	// Example: pricing
-	DagID DagIdentifier `json:"dag_id"`
+	// Example: predict_demand
+	DagID ID `json:"dag_id"`
 
 	// Duration Predicted run time over the node types and cluster loads of past runs; those of the request change it only for a task with few runs. A stored answer contains only the median and the 95 % quantile; its other fields are null.
 	Duration *Duration `json:"duration"`
@@ -1751,10 +1746,10 @@ type Prediction struct {
 	Mode  Mode   `json:"mode"`
 	Model *Model `json:"model"`
 
-	// Namespace The name of a namespace: 1 to 250 characters except control characters and '/'.
+	// Namespace A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
 	//
-	// Example: default
-	Namespace NamespaceName `json:"namespace"`
+	// Example: predict_demand
+	Namespace ID `json:"namespace"`
 
 	// Plan Amounts that grow during the run, for callers that can resize a pod. The plan is absent if the policy does not set
 	// `phases`, in the modes `shadow` and `off`, after an OOM kill of the run, or if fewer than three runs were learned or
@@ -1778,10 +1773,10 @@ type Prediction struct {
 	// was OOM-killed.
 	Source Source `json:"source"`
 
-	// TaskID The id of a task: 1 to 250 characters except control characters and '/'.
+	// TaskID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
 	//
 	// Example: predict_demand
-	TaskID TaskIdentifier `json:"task_id"`
+	TaskID ID `json:"task_id"`
 
 	// Warnings Implausible amounts, and parts of the request that were ignored, such as a feature of another kind; absent if there are none.
 	Warnings []Warning `json:"warnings,omitempty"`
@@ -1975,10 +1970,10 @@ type RunID = string
 
 // RunTime defines model for RunTime.
 type RunTime struct {
-	// DagID The id of a DAG: 1 to 250 characters except control characters and '/'.
+	// DagID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
 	//
-	// Example: pricing
-	DagID DagIdentifier `json:"dag_id"`
+	// Example: predict_demand
+	DagID ID `json:"dag_id"`
 
 	// Drift Median ratio of run time to the prediction of the present model, of the newest 20 successes, divided by the median ratio of the earlier ones among the newest 200 tries; 1 with fewer than 40 successes.
 	Drift            float64          `json:"drift"`
@@ -1991,11 +1986,11 @@ type RunTime struct {
 	LongestSeconds float64 `json:"longest_seconds"`
 	MedianSeconds  float64 `json:"median_seconds"`
 
-	// Namespace The name of a namespace: 1 to 250 characters except control characters and '/'.
+	// Namespace A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
 	//
-	// Example: default
-	Namespace NamespaceName `json:"namespace"`
-	Newest    NewestRun     `json:"newest"`
+	// Example: predict_demand
+	Namespace ID        `json:"namespace"`
+	Newest    NewestRun `json:"newest"`
 
 	// NoShapeProbability Probability that the task has none of these shapes.
 	NoShapeProbability float64 `json:"no_shape_probability"`
@@ -2011,10 +2006,10 @@ type RunTime struct {
 	// Shapes Shapes of the namespace, the most probable one first; empty before shapes are learned.
 	Shapes []ShapeMembership `json:"shapes"`
 
-	// TaskID The id of a task: 1 to 250 characters except control characters and '/'.
+	// TaskID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
 	//
 	// Example: predict_demand
-	TaskID TaskIdentifier `json:"task_id"`
+	TaskID ID `json:"task_id"`
 
 	// TimeoutProbability Probability of a run longer than the timeout in use; null if the timeout is unknown.
 	TimeoutProbability *float64 `json:"timeout_probability"`
@@ -2048,15 +2043,15 @@ type RunTimeWhatIf struct {
 	After  RunTimeQuantiles `json:"after"`
 	Before RunTimeQuantiles `json:"before"`
 
-	// DagID The id of a DAG: 1 to 250 characters except control characters and '/'.
+	// DagID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
 	//
-	// Example: pricing
-	DagID DagIdentifier `json:"dag_id"`
+	// Example: predict_demand
+	DagID ID `json:"dag_id"`
 
-	// Namespace The name of a namespace: 1 to 250 characters except control characters and '/'.
+	// Namespace A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
 	//
-	// Example: default
-	Namespace NamespaceName `json:"namespace"`
+	// Example: predict_demand
+	Namespace ID `json:"namespace"`
 
 	// NodeTypes The node types whose effect is known.
 	NodeTypes []string `json:"node_types"`
@@ -2064,10 +2059,10 @@ type RunTimeWhatIf struct {
 	// Runs Number of newest runs on whose inputs both distributions are based.
 	Runs int `json:"runs"`
 
-	// TaskID The id of a task: 1 to 250 characters except control characters and '/'.
+	// TaskID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
 	//
 	// Example: predict_demand
-	TaskID TaskIdentifier `json:"task_id"`
+	TaskID ID `json:"task_id"`
 }
 
 // Savings defines model for Savings.
@@ -2275,25 +2270,20 @@ type SuggestedTimeout struct {
 	Seconds float64 `json:"seconds"`
 }
 
-// TaskIdentifier The id of a task: 1 to 250 characters except control characters and '/'.
-//
-// Example: predict_demand
-type TaskIdentifier = string
-
 // TaskKey A task, the unit of learning.
 type TaskKey struct {
-	// DagID The id of a DAG: 1 to 250 characters except control characters and '/'.
+	// DagID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
 	//
-	// Example: pricing
-	DagID DagIdentifier `json:"dag_id"`
+	// Example: predict_demand
+	DagID ID `json:"dag_id"`
 
 	// Namespace Distinguishes Airflow deployments or tenants; `default` if omitted.
 	Namespace *string `json:"namespace,omitempty"`
 
-	// TaskID The id of a task: 1 to 250 characters except control characters and '/'.
+	// TaskID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
 	//
 	// Example: predict_demand
-	TaskID TaskIdentifier `json:"task_id"`
+	TaskID ID `json:"task_id"`
 }
 
 // TaskPage defines model for TaskPage.
@@ -2335,20 +2325,20 @@ type TaskPhases struct {
 	// Coverage Share of the runs that follow one of the prototypes.
 	Coverage float64 `json:"coverage"`
 
-	// DagID The id of a DAG: 1 to 250 characters except control characters and '/'.
+	// DagID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
 	//
-	// Example: pricing
-	DagID     DagIdentifier `json:"dag_id"`
-	LearnedAt time.Time     `json:"learned_at"`
+	// Example: predict_demand
+	DagID     ID        `json:"dag_id"`
+	LearnedAt time.Time `json:"learned_at"`
 
 	// Mode `off`: no plans. `observe`: predictions have a plan that no caller follows. `cpu`: the CPU request follows the plan. `memory`:
 	// the CPU request, the memory request and the memory limit follow it.
 	Mode PhasesMode `json:"mode"`
 
-	// Namespace The name of a namespace: 1 to 250 characters except control characters and '/'.
+	// Namespace A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
 	//
-	// Example: default
-	Namespace NamespaceName `json:"namespace"`
+	// Example: predict_demand
+	Namespace ID `json:"namespace"`
 
 	// NewestRuns Oldest first.
 	NewestRuns []PhasedRun `json:"newest_runs"`
@@ -2373,11 +2363,11 @@ type TaskPhases struct {
 	// StepSeconds Width of the steps in which phases are found; 0 before they are found.
 	StepSeconds float64 `json:"step_seconds"`
 
-	// TaskID The id of a task: 1 to 250 characters except control characters and '/'.
+	// TaskID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
 	//
 	// Example: predict_demand
-	TaskID  TaskIdentifier `json:"task_id"`
-	Version int            `json:"version"`
+	TaskID  ID  `json:"task_id"`
+	Version int `json:"version"`
 }
 
 // TaskProfile defines model for TaskProfile.
@@ -2395,11 +2385,11 @@ type TaskProfile struct {
 	BinsBytes []int64 `json:"bins_bytes"`
 	Champion  *Model  `json:"champion"`
 
-	// DagID The id of a DAG: 1 to 250 characters except control characters and '/'.
+	// DagID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
 	//
-	// Example: pricing
-	DagID           DagIdentifier `json:"dag_id"`
-	DurationSeconds *Quantiles    `json:"duration_seconds"`
+	// Example: predict_demand
+	DagID           ID         `json:"dag_id"`
+	DurationSeconds *Quantiles `json:"duration_seconds"`
 
 	// Exam Evaluation that selected the champion; free form.
 	Exam     json.RawMessage `json:"exam"`
@@ -2415,10 +2405,10 @@ type TaskProfile struct {
 	LastSeen         *time.Time `json:"last_seen"`
 	MemoryBytes      *Quantiles `json:"memory_bytes"`
 
-	// Namespace The name of a namespace: 1 to 250 characters except control characters and '/'.
+	// Namespace A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
 	//
-	// Example: default
-	Namespace NamespaceName `json:"namespace"`
+	// Example: predict_demand
+	Namespace ID `json:"namespace"`
 
 	// Observations Number of reported tries.
 	Observations int `json:"observations"`
@@ -2438,18 +2428,18 @@ type TaskProfile struct {
 	// Risk Promised and realised risk of first tries.
 	Risk RiskRecord `json:"risk"`
 
-	// TaskID The id of a task: 1 to 250 characters except control characters and '/'.
+	// TaskID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
 	//
 	// Example: predict_demand
-	TaskID TaskIdentifier `json:"task_id"`
+	TaskID ID `json:"task_id"`
 }
 
 // TaskReport defines model for TaskReport.
 type TaskReport struct {
-	// DagID The id of a DAG: 1 to 250 characters except control characters and '/'.
+	// DagID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
 	//
-	// Example: pricing
-	DagID DagIdentifier `json:"dag_id"`
+	// Example: predict_demand
+	DagID ID `json:"dag_id"`
 
 	// GrantedBytes Mean grant over time.
 	GrantedBytes *int64 `json:"granted_bytes"`
@@ -2469,10 +2459,10 @@ type TaskReport struct {
 	// Kills OOM-killed tries.
 	Kills int `json:"kills"`
 
-	// Namespace The name of a namespace: 1 to 250 characters except control characters and '/'.
+	// Namespace A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
 	//
-	// Example: default
-	Namespace NamespaceName `json:"namespace"`
+	// Example: predict_demand
+	Namespace ID `json:"namespace"`
 
 	// RequestedBytes The first static request of the task.
 	RequestedBytes *int64 `json:"requested_bytes"`
@@ -2499,10 +2489,10 @@ type TaskReport struct {
 	Source *string       `json:"source"`
 	Static *StaticAdvice `json:"static,omitempty"`
 
-	// TaskID The id of a task: 1 to 250 characters except control characters and '/'.
+	// TaskID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
 	//
 	// Example: predict_demand
-	TaskID TaskIdentifier `json:"task_id"`
+	TaskID ID `json:"task_id"`
 
 	// Tries Reported tries.
 	Tries int `json:"tries"`
@@ -2527,10 +2517,10 @@ type TaskReportSeverity string
 type TaskSummary struct {
 	Champion *Model `json:"champion"`
 
-	// DagID The id of a DAG: 1 to 250 characters except control characters and '/'.
+	// DagID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
 	//
-	// Example: pricing
-	DagID DagIdentifier `json:"dag_id"`
+	// Example: predict_demand
+	DagID ID `json:"dag_id"`
 
 	// Group Usage of the task compared with the other tasks of its namespace, by clusters of mean peak, GB·h and standard deviation of the peaks. In a namespace with fewer than 6 tasks with a known peak, or without three distinct clusters: by fixed thresholds of the peaks.
 	Group Group `json:"group"`
@@ -2541,18 +2531,18 @@ type TaskSummary struct {
 	LargestPeakBytes *int64     `json:"largest_peak_bytes"`
 	LastSeen         *time.Time `json:"last_seen"`
 
-	// Namespace The name of a namespace: 1 to 250 characters except control characters and '/'.
+	// Namespace A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
 	//
-	// Example: default
-	Namespace NamespaceName `json:"namespace"`
+	// Example: predict_demand
+	Namespace ID `json:"namespace"`
 
 	// Observations Number of reported tries.
 	Observations int `json:"observations"`
 
-	// TaskID The id of a task: 1 to 250 characters except control characters and '/'.
+	// TaskID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
 	//
 	// Example: predict_demand
-	TaskID TaskIdentifier `json:"task_id"`
+	TaskID ID `json:"task_id"`
 }
 
 // TaskUsageProfile The most frequent usage profile among the runs of the task; absent before the namespace has profiles.
@@ -2582,10 +2572,10 @@ type Training struct {
 
 // Try One try of a task.
 type Try struct {
-	// DagID The id of a DAG: 1 to 250 characters except control characters and '/'.
+	// DagID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
 	//
-	// Example: pricing
-	DagID DagIdentifier `json:"dag_id"`
+	// Example: predict_demand
+	DagID ID `json:"dag_id"`
 
 	// MapIndex Index of a mapped task. If omitted: -1, which means that the task is not mapped.
 	MapIndex *int `json:"map_index,omitempty"`
@@ -2598,10 +2588,10 @@ type Try struct {
 	// Example: scheduled__2020-01-03T00:00:00+00:00
 	RunID RunID `json:"run_id"`
 
-	// TaskID The id of a task: 1 to 250 characters except control characters and '/'.
+	// TaskID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
 	//
 	// Example: predict_demand
-	TaskID TaskIdentifier `json:"task_id"`
+	TaskID ID `json:"task_id"`
 
 	// TryNumber Airflow's try number; 1 if omitted.
 	TryNumber *int `json:"try_number,omitempty"`
@@ -2683,12 +2673,12 @@ type UsageProfileDetail struct {
 	// Members Tasks with runs in the profile, those with the most runs first.
 	Members []UsageProfileMember `json:"members"`
 
-	// Namespace The name of a namespace: 1 to 250 characters except control characters and '/'.
+	// Namespace A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
 	//
-	// Example: default
-	Namespace NamespaceName `json:"namespace"`
-	Profile   UsageProfile  `json:"profile"`
-	Version   int           `json:"version"`
+	// Example: predict_demand
+	Namespace ID           `json:"namespace"`
+	Profile   UsageProfile `json:"profile"`
+	Version   int          `json:"version"`
 }
 
 // UsageProfileField defines model for UsageProfileField.
@@ -2708,10 +2698,10 @@ type UsageProfileField struct {
 
 // UsageProfileMember defines model for UsageProfileMember.
 type UsageProfileMember struct {
-	// DagID The id of a DAG: 1 to 250 characters except control characters and '/'.
+	// DagID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
 	//
-	// Example: pricing
-	DagID DagIdentifier `json:"dag_id"`
+	// Example: predict_demand
+	DagID ID `json:"dag_id"`
 
 	// Runs Runs of the task in the profile.
 	Runs int `json:"runs"`
@@ -2719,10 +2709,10 @@ type UsageProfileMember struct {
 	// Share Share of the runs of the task in the profile.
 	Share float64 `json:"share"`
 
-	// TaskID The id of a task: 1 to 250 characters except control characters and '/'.
+	// TaskID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
 	//
 	// Example: predict_demand
-	TaskID TaskIdentifier `json:"task_id"`
+	TaskID ID `json:"task_id"`
 }
 
 // UsageProfileMetadata How well facts that are known before the first run predict the profile of a task. This shows which fields are worth sending. Each task is
@@ -2758,10 +2748,10 @@ type UsageProfileSet struct {
 	// MinRuns Smallest number of runs of a profile; 0 if the runs show no structure, so that there is one profile.
 	MinRuns int `json:"min_runs"`
 
-	// Namespace The name of a namespace: 1 to 250 characters except control characters and '/'.
+	// Namespace A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
 	//
-	// Example: default
-	Namespace NamespaceName  `json:"namespace"`
+	// Example: predict_demand
+	Namespace ID             `json:"namespace"`
 	Outliers  UsageProfile   `json:"outliers"`
 	Profiles  []UsageProfile `json:"profiles"`
 
@@ -2851,10 +2841,10 @@ type WhatIfState string
 
 // WhatIfRequest defines model for WhatIfRequest.
 type WhatIfRequest struct {
-	// DagID The id of a DAG: 1 to 250 characters except control characters and '/'.
+	// DagID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
 	//
-	// Example: pricing
-	DagID DagIdentifier `json:"dag_id"`
+	// Example: predict_demand
+	DagID ID `json:"dag_id"`
 
 	// Namespace Distinguishes Airflow deployments or tenants; `default` if omitted.
 	Namespace *string `json:"namespace,omitempty"`
@@ -2931,20 +2921,20 @@ type WhatIfShift struct {
 // CampaignID defines model for CampaignID.
 type CampaignID = int64
 
-// DagID The id of a DAG: 1 to 250 characters except control characters and '/'.
-//
-// Example: pricing
-type DagID = DagIdentifier
-
-// Namespace The name of a namespace: 1 to 250 characters except control characters and '/'.
-//
-// Example: default
-type Namespace = NamespaceName
-
-// TaskID The id of a task: 1 to 250 characters except control characters and '/'.
+// DagID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
 //
 // Example: predict_demand
-type TaskID = TaskIdentifier
+type DagID = ID
+
+// Namespace A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
+//
+// Example: predict_demand
+type Namespace = ID
+
+// TaskID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
+//
+// Example: predict_demand
+type TaskID = ID
 
 // Conflict An error (RFC 9457).
 type Conflict = Problem
@@ -2955,13 +2945,13 @@ type NotFound = Problem
 // ListAuditParams defines parameters for ListAudit.
 type ListAuditParams struct {
 	// Namespace Only this namespace; all if omitted.
-	Namespace *NamespaceName `form:"namespace,omitempty" json:"namespace,omitempty"`
+	Namespace *ID `form:"namespace,omitempty" json:"namespace,omitempty"`
 
 	// DagID Only this DAG.
-	DagID *DagIdentifier `form:"dag_id,omitempty" json:"dag_id,omitempty"`
+	DagID *ID `form:"dag_id,omitempty" json:"dag_id,omitempty"`
 
 	// TaskID Only tasks of this name.
-	TaskID *TaskIdentifier `form:"task_id,omitempty" json:"task_id,omitempty"`
+	TaskID *ID `form:"task_id,omitempty" json:"task_id,omitempty"`
 
 	// Limit Maximum number of entries.
 	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
@@ -3029,9 +3019,9 @@ type GetExperimentParams struct {
 
 // PredictByQueryParams defines parameters for PredictByQuery.
 type PredictByQueryParams struct {
-	DagID                   DagIdentifier   `form:"dag_id" json:"dag_id"`
-	TaskID                  TaskIdentifier  `form:"task_id" json:"task_id"`
-	Namespace               *NamespaceName  `form:"namespace,omitempty" json:"namespace,omitempty"`
+	DagID                   ID              `form:"dag_id" json:"dag_id"`
+	TaskID                  ID              `form:"task_id" json:"task_id"`
+	Namespace               *ID             `form:"namespace,omitempty" json:"namespace,omitempty"`
 	RunID                   *RunID          `form:"run_id,omitempty" json:"run_id,omitempty"`
 	MapIndex                *MapIndex       `form:"map_index,omitempty" json:"map_index,omitempty"`
 	TryNumber               *TryNumber      `form:"try_number,omitempty" json:"try_number,omitempty"`
@@ -3044,7 +3034,7 @@ type PredictByQueryParams struct {
 // ListUsageProfilesParams defines parameters for ListUsageProfiles.
 type ListUsageProfilesParams struct {
 	// Namespace If omitted, the only namespace of the token, or else `default`.
-	Namespace *NamespaceName `form:"namespace,omitempty" json:"namespace,omitempty"`
+	Namespace *ID `form:"namespace,omitempty" json:"namespace,omitempty"`
 }
 
 // GetUsageProfileParams defines parameters for GetUsageProfile.
@@ -3053,7 +3043,7 @@ type GetUsageProfileParams struct {
 	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Namespace If omitted, the only namespace of the token, or else `default`.
-	Namespace *NamespaceName `form:"namespace,omitempty" json:"namespace,omitempty"`
+	Namespace *ID `form:"namespace,omitempty" json:"namespace,omitempty"`
 }
 
 // GetReportParams defines parameters for GetReport.
@@ -3068,13 +3058,13 @@ type GetReportParams struct {
 	Static *bool `form:"static,omitempty" json:"static,omitempty"`
 
 	// Namespace Only this namespace; all if omitted.
-	Namespace *NamespaceName `form:"namespace,omitempty" json:"namespace,omitempty"`
+	Namespace *ID `form:"namespace,omitempty" json:"namespace,omitempty"`
 
 	// DagID Only this DAG.
-	DagID *DagIdentifier `form:"dag_id,omitempty" json:"dag_id,omitempty"`
+	DagID *ID `form:"dag_id,omitempty" json:"dag_id,omitempty"`
 
 	// TaskID Only tasks of this name.
-	TaskID *TaskIdentifier `form:"task_id,omitempty" json:"task_id,omitempty"`
+	TaskID *ID `form:"task_id,omitempty" json:"task_id,omitempty"`
 }
 
 // GetSavingsParams defines parameters for GetSavings.
@@ -3089,13 +3079,13 @@ type GetSavingsParams struct {
 	By *GetSavingsParamsBy `form:"by,omitempty" json:"by,omitempty"`
 
 	// Namespace Only this namespace; all if omitted.
-	Namespace *NamespaceName `form:"namespace,omitempty" json:"namespace,omitempty"`
+	Namespace *ID `form:"namespace,omitempty" json:"namespace,omitempty"`
 
 	// DagID Only this DAG.
-	DagID *DagIdentifier `form:"dag_id,omitempty" json:"dag_id,omitempty"`
+	DagID *ID `form:"dag_id,omitempty" json:"dag_id,omitempty"`
 
 	// TaskID Only tasks of this name.
-	TaskID *TaskIdentifier `form:"task_id,omitempty" json:"task_id,omitempty"`
+	TaskID *ID `form:"task_id,omitempty" json:"task_id,omitempty"`
 }
 
 // GetSavingsParamsBy defines parameters for GetSavings.
@@ -3104,7 +3094,7 @@ type GetSavingsParamsBy string
 // ListTasksParams defines parameters for ListTasks.
 type ListTasksParams struct {
 	// Namespace Only this namespace; all if omitted.
-	Namespace *NamespaceName `form:"namespace,omitempty" json:"namespace,omitempty"`
+	Namespace *ID `form:"namespace,omitempty" json:"namespace,omitempty"`
 
 	// Limit Maximum number of entries.
 	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`

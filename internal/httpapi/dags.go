@@ -9,7 +9,7 @@ import (
 )
 
 // dagKey returns the key of a DAG, with an empty task id, if the caller may access the DAG.
-func dagKey(ctx context.Context, namespace *api.NamespaceName, dag api.DagIdentifier) (sizing.TaskKey, error) {
+func dagKey(ctx context.Context, namespace *api.ID, dag api.ID) (sizing.TaskKey, error) {
 	key := taskKey(namespace, dag, "any") // Validate requires a task id
 	if invalid := key.Validate(); len(invalid) > 0 {
 		return key, invalidFields(invalid)

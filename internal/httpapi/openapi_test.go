@@ -20,7 +20,7 @@ func TestInlineSchemasMatchNamedSchemas(t *testing.T) {
 	spec, err := openapi3.NewLoader().LoadFromData(loadaware.OpenAPI)
 	require.NoError(t, err)
 	named := map[string]string{
-		"namespace": "NamespaceName", "run_id": "RunID", "map_index": "MapIndex", "try_number": "TryNumber", "prediction_id": "PredictionID",
+		"namespace": "ID", "run_id": "RunID", "map_index": "MapIndex", "try_number": "TryNumber", "prediction_id": "PredictionID",
 		"memory_bytes": "MemoryBytes", "memory": "MemoryQuantity", "cpu_cores": "CPUCores", "cpu": "CPUQuantity",
 		"memory_max_bytes": "MemoryBytes", "memory_max": "MemoryQuantity", "memory_sampled_bytes": "MemoryBytes",
 		"max_memory_bytes": "MemoryBytes", "max_memory": "MemoryQuantity", "cpu_max_cores": "CPUCores", "duration_seconds": "Seconds",

@@ -16,10 +16,12 @@ T = TypeVar("T", bound="RunTimeWhatIf")
 class RunTimeWhatIf:
     """
     Attributes:
-        namespace (str): The name of a namespace: 1 to 250 characters except control characters and '/'. Example:
-            default.
-        dag_id (str): The id of a DAG: 1 to 250 characters except control characters and '/'. Example: pricing.
-        task_id (str): The id of a task: 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        namespace (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters
+            except control characters and '/'. Example: predict_demand.
+        dag_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except
+            control characters and '/'. Example: predict_demand.
+        task_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except
+            control characters and '/'. Example: predict_demand.
         runs (int): Number of newest runs on whose inputs both distributions are based.
         before (RunTimeQuantiles):
         after (RunTimeQuantiles):

@@ -113,12 +113,12 @@ def sync_detailed(
         from_ (str | Unset):
         to (str | Unset):
         by (GetSavingsBy | Unset):  Default: GetSavingsBy.DAG.
-        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
-            characters and '/'. Example: default.
-        dag_id (str | Unset): The id of a DAG: 1 to 250 characters except control characters and
-            '/'. Example: pricing.
-        task_id (str | Unset): The id of a task: 1 to 250 characters except control characters and
-            '/'. Example: predict_demand.
+        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
+            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        dag_id (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
+            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        task_id (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
+            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -182,12 +182,12 @@ def sync(
         from_ (str | Unset):
         to (str | Unset):
         by (GetSavingsBy | Unset):  Default: GetSavingsBy.DAG.
-        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
-            characters and '/'. Example: default.
-        dag_id (str | Unset): The id of a DAG: 1 to 250 characters except control characters and
-            '/'. Example: pricing.
-        task_id (str | Unset): The id of a task: 1 to 250 characters except control characters and
-            '/'. Example: predict_demand.
+        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
+            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        dag_id (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
+            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        task_id (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
+            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -246,12 +246,12 @@ async def asyncio_detailed(
         from_ (str | Unset):
         to (str | Unset):
         by (GetSavingsBy | Unset):  Default: GetSavingsBy.DAG.
-        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
-            characters and '/'. Example: default.
-        dag_id (str | Unset): The id of a DAG: 1 to 250 characters except control characters and
-            '/'. Example: pricing.
-        task_id (str | Unset): The id of a task: 1 to 250 characters except control characters and
-            '/'. Example: predict_demand.
+        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
+            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        dag_id (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
+            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        task_id (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
+            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -313,12 +313,12 @@ async def asyncio(
         from_ (str | Unset):
         to (str | Unset):
         by (GetSavingsBy | Unset):  Default: GetSavingsBy.DAG.
-        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
-            characters and '/'. Example: default.
-        dag_id (str | Unset): The id of a DAG: 1 to 250 characters except control characters and
-            '/'. Example: pricing.
-        task_id (str | Unset): The id of a task: 1 to 250 characters except control characters and
-            '/'. Example: predict_demand.
+        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
+            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        dag_id (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
+            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        task_id (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
+            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.

@@ -108,16 +108,16 @@ def sync_detailed(
     or a voided report.
 
     Args:
-        dag_id (str): The id of a DAG: 1 to 250 characters except control characters and '/'.
-            Example: pricing.
-        task_id (str): The id of a task: 1 to 250 characters except control characters and '/'.
-            Example: predict_demand.
+        dag_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
+            250 characters except control characters and '/'. Example: predict_demand.
+        task_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
+            250 characters except control characters and '/'. Example: predict_demand.
         run_id (str): 1 to 250 characters except control characters. Example:
             scheduled__2020-01-03T00:00:00+00:00.
         map_index (int | Unset): Index of a mapped task; -1 for a task that is not mapped.
         try_number (int | Unset): Airflow's try number.
-        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
-            characters and '/'. Example: default.
+        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
+            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -158,16 +158,16 @@ def sync(
     or a voided report.
 
     Args:
-        dag_id (str): The id of a DAG: 1 to 250 characters except control characters and '/'.
-            Example: pricing.
-        task_id (str): The id of a task: 1 to 250 characters except control characters and '/'.
-            Example: predict_demand.
+        dag_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
+            250 characters except control characters and '/'. Example: predict_demand.
+        task_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
+            250 characters except control characters and '/'. Example: predict_demand.
         run_id (str): 1 to 250 characters except control characters. Example:
             scheduled__2020-01-03T00:00:00+00:00.
         map_index (int | Unset): Index of a mapped task; -1 for a task that is not mapped.
         try_number (int | Unset): Airflow's try number.
-        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
-            characters and '/'. Example: default.
+        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
+            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -203,16 +203,16 @@ async def asyncio_detailed(
     or a voided report.
 
     Args:
-        dag_id (str): The id of a DAG: 1 to 250 characters except control characters and '/'.
-            Example: pricing.
-        task_id (str): The id of a task: 1 to 250 characters except control characters and '/'.
-            Example: predict_demand.
+        dag_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
+            250 characters except control characters and '/'. Example: predict_demand.
+        task_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
+            250 characters except control characters and '/'. Example: predict_demand.
         run_id (str): 1 to 250 characters except control characters. Example:
             scheduled__2020-01-03T00:00:00+00:00.
         map_index (int | Unset): Index of a mapped task; -1 for a task that is not mapped.
         try_number (int | Unset): Airflow's try number.
-        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
-            characters and '/'. Example: default.
+        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
+            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -251,16 +251,16 @@ async def asyncio(
     or a voided report.
 
     Args:
-        dag_id (str): The id of a DAG: 1 to 250 characters except control characters and '/'.
-            Example: pricing.
-        task_id (str): The id of a task: 1 to 250 characters except control characters and '/'.
-            Example: predict_demand.
+        dag_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
+            250 characters except control characters and '/'. Example: predict_demand.
+        task_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
+            250 characters except control characters and '/'. Example: predict_demand.
         run_id (str): 1 to 250 characters except control characters. Example:
             scheduled__2020-01-03T00:00:00+00:00.
         map_index (int | Unset): Index of a mapped task; -1 for a task that is not mapped.
         try_number (int | Unset): Airflow's try number.
-        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
-            characters and '/'. Example: default.
+        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
+            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.

@@ -87,13 +87,13 @@ def sync_detailed(
     followed a plan. The answer is 404 before the first run is learned.
 
     Args:
-        dag_id (str): The id of a DAG: 1 to 250 characters except control characters and '/'.
-            Example: pricing.
-        task_id (str): The id of a task: 1 to 250 characters except control characters and '/'.
-            Example: predict_demand.
+        dag_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
+            250 characters except control characters and '/'. Example: predict_demand.
+        task_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
+            250 characters except control characters and '/'. Example: predict_demand.
         runs (int | Unset):  Default: 4.
-        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
-            characters and '/'. Example: default.
+        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
+            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -133,13 +133,13 @@ def sync(
     followed a plan. The answer is 404 before the first run is learned.
 
     Args:
-        dag_id (str): The id of a DAG: 1 to 250 characters except control characters and '/'.
-            Example: pricing.
-        task_id (str): The id of a task: 1 to 250 characters except control characters and '/'.
-            Example: predict_demand.
+        dag_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
+            250 characters except control characters and '/'. Example: predict_demand.
+        task_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
+            250 characters except control characters and '/'. Example: predict_demand.
         runs (int | Unset):  Default: 4.
-        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
-            characters and '/'. Example: default.
+        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
+            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -174,13 +174,13 @@ async def asyncio_detailed(
     followed a plan. The answer is 404 before the first run is learned.
 
     Args:
-        dag_id (str): The id of a DAG: 1 to 250 characters except control characters and '/'.
-            Example: pricing.
-        task_id (str): The id of a task: 1 to 250 characters except control characters and '/'.
-            Example: predict_demand.
+        dag_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
+            250 characters except control characters and '/'. Example: predict_demand.
+        task_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
+            250 characters except control characters and '/'. Example: predict_demand.
         runs (int | Unset):  Default: 4.
-        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
-            characters and '/'. Example: default.
+        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
+            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -218,13 +218,13 @@ async def asyncio(
     followed a plan. The answer is 404 before the first run is learned.
 
     Args:
-        dag_id (str): The id of a DAG: 1 to 250 characters except control characters and '/'.
-            Example: pricing.
-        task_id (str): The id of a task: 1 to 250 characters except control characters and '/'.
-            Example: predict_demand.
+        dag_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
+            250 characters except control characters and '/'. Example: predict_demand.
+        task_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
+            250 characters except control characters and '/'. Example: predict_demand.
         runs (int | Unset):  Default: 4.
-        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
-            characters and '/'. Example: default.
+        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
+            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.

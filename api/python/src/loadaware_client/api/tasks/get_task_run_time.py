@@ -96,15 +96,15 @@ def sync_detailed(
     are successes.
 
     Args:
-        dag_id (str): The id of a DAG: 1 to 250 characters except control characters and '/'.
-            Example: pricing.
-        task_id (str): The id of a task: 1 to 250 characters except control characters and '/'.
-            Example: predict_demand.
+        dag_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
+            250 characters except control characters and '/'. Example: predict_demand.
+        task_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
+            250 characters except control characters and '/'. Example: predict_demand.
         risk (float | Unset):  Default: 0.01.
         elapsed_seconds (float | Unset):
         execution_timeout_seconds (float | Unset):
-        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
-            characters and '/'. Example: default.
+        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
+            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -151,15 +151,15 @@ def sync(
     are successes.
 
     Args:
-        dag_id (str): The id of a DAG: 1 to 250 characters except control characters and '/'.
-            Example: pricing.
-        task_id (str): The id of a task: 1 to 250 characters except control characters and '/'.
-            Example: predict_demand.
+        dag_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
+            250 characters except control characters and '/'. Example: predict_demand.
+        task_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
+            250 characters except control characters and '/'. Example: predict_demand.
         risk (float | Unset):  Default: 0.01.
         elapsed_seconds (float | Unset):
         execution_timeout_seconds (float | Unset):
-        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
-            characters and '/'. Example: default.
+        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
+            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -201,15 +201,15 @@ async def asyncio_detailed(
     are successes.
 
     Args:
-        dag_id (str): The id of a DAG: 1 to 250 characters except control characters and '/'.
-            Example: pricing.
-        task_id (str): The id of a task: 1 to 250 characters except control characters and '/'.
-            Example: predict_demand.
+        dag_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
+            250 characters except control characters and '/'. Example: predict_demand.
+        task_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
+            250 characters except control characters and '/'. Example: predict_demand.
         risk (float | Unset):  Default: 0.01.
         elapsed_seconds (float | Unset):
         execution_timeout_seconds (float | Unset):
-        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
-            characters and '/'. Example: default.
+        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
+            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -254,15 +254,15 @@ async def asyncio(
     are successes.
 
     Args:
-        dag_id (str): The id of a DAG: 1 to 250 characters except control characters and '/'.
-            Example: pricing.
-        task_id (str): The id of a task: 1 to 250 characters except control characters and '/'.
-            Example: predict_demand.
+        dag_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
+            250 characters except control characters and '/'. Example: predict_demand.
+        task_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
+            250 characters except control characters and '/'. Example: predict_demand.
         risk (float | Unset):  Default: 0.01.
         elapsed_seconds (float | Unset):
         execution_timeout_seconds (float | Unset):
-        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
-            characters and '/'. Example: default.
+        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
+            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.

@@ -86,12 +86,12 @@ def sync_detailed(
     published, it keeps only the newest 100 of each task.
 
     Args:
-        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
-            characters and '/'. Example: default.
-        dag_id (str | Unset): The id of a DAG: 1 to 250 characters except control characters and
-            '/'. Example: pricing.
-        task_id (str | Unset): The id of a task: 1 to 250 characters except control characters and
-            '/'. Example: predict_demand.
+        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
+            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        dag_id (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
+            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        task_id (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
+            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
         limit (int | Unset):  Default: 100.
         cursor (str | Unset):
 
@@ -137,12 +137,12 @@ def sync(
     published, it keeps only the newest 100 of each task.
 
     Args:
-        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
-            characters and '/'. Example: default.
-        dag_id (str | Unset): The id of a DAG: 1 to 250 characters except control characters and
-            '/'. Example: pricing.
-        task_id (str | Unset): The id of a task: 1 to 250 characters except control characters and
-            '/'. Example: predict_demand.
+        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
+            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        dag_id (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
+            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        task_id (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
+            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
         limit (int | Unset):  Default: 100.
         cursor (str | Unset):
 
@@ -183,12 +183,12 @@ async def asyncio_detailed(
     published, it keeps only the newest 100 of each task.
 
     Args:
-        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
-            characters and '/'. Example: default.
-        dag_id (str | Unset): The id of a DAG: 1 to 250 characters except control characters and
-            '/'. Example: pricing.
-        task_id (str | Unset): The id of a task: 1 to 250 characters except control characters and
-            '/'. Example: predict_demand.
+        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
+            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        dag_id (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
+            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        task_id (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
+            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
         limit (int | Unset):  Default: 100.
         cursor (str | Unset):
 
@@ -232,12 +232,12 @@ async def asyncio(
     published, it keeps only the newest 100 of each task.
 
     Args:
-        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
-            characters and '/'. Example: default.
-        dag_id (str | Unset): The id of a DAG: 1 to 250 characters except control characters and
-            '/'. Example: pricing.
-        task_id (str | Unset): The id of a task: 1 to 250 characters except control characters and
-            '/'. Example: predict_demand.
+        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
+            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        dag_id (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
+            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        task_id (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
+            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
         limit (int | Unset):  Default: 100.
         cursor (str | Unset):
 

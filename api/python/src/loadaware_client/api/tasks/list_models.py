@@ -78,12 +78,12 @@ def sync_detailed(
     active one. The list has no pages.
 
     Args:
-        dag_id (str): The id of a DAG: 1 to 250 characters except control characters and '/'.
-            Example: pricing.
-        task_id (str): The id of a task: 1 to 250 characters except control characters and '/'.
-            Example: predict_demand.
-        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
-            characters and '/'. Example: default.
+        dag_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
+            250 characters except control characters and '/'. Example: predict_demand.
+        task_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
+            250 characters except control characters and '/'. Example: predict_demand.
+        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
+            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -118,12 +118,12 @@ def sync(
     active one. The list has no pages.
 
     Args:
-        dag_id (str): The id of a DAG: 1 to 250 characters except control characters and '/'.
-            Example: pricing.
-        task_id (str): The id of a task: 1 to 250 characters except control characters and '/'.
-            Example: predict_demand.
-        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
-            characters and '/'. Example: default.
+        dag_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
+            250 characters except control characters and '/'. Example: predict_demand.
+        task_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
+            250 characters except control characters and '/'. Example: predict_demand.
+        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
+            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -153,12 +153,12 @@ async def asyncio_detailed(
     active one. The list has no pages.
 
     Args:
-        dag_id (str): The id of a DAG: 1 to 250 characters except control characters and '/'.
-            Example: pricing.
-        task_id (str): The id of a task: 1 to 250 characters except control characters and '/'.
-            Example: predict_demand.
-        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
-            characters and '/'. Example: default.
+        dag_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
+            250 characters except control characters and '/'. Example: predict_demand.
+        task_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
+            250 characters except control characters and '/'. Example: predict_demand.
+        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
+            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -191,12 +191,12 @@ async def asyncio(
     active one. The list has no pages.
 
     Args:
-        dag_id (str): The id of a DAG: 1 to 250 characters except control characters and '/'.
-            Example: pricing.
-        task_id (str): The id of a task: 1 to 250 characters except control characters and '/'.
-            Example: predict_demand.
-        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
-            characters and '/'. Example: default.
+        dag_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
+            250 characters except control characters and '/'. Example: predict_demand.
+        task_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
+            250 characters except control characters and '/'. Example: predict_demand.
+        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
+            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.

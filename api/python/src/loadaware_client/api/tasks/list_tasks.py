@@ -72,8 +72,8 @@ def sync_detailed(
      Returns one page. The list contains only tasks in the scope of the token.
 
     Args:
-        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
-            characters and '/'. Example: default.
+        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
+            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
         limit (int | Unset):  Default: 100.
         cursor (str | Unset):
 
@@ -109,8 +109,8 @@ def sync(
      Returns one page. The list contains only tasks in the scope of the token.
 
     Args:
-        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
-            characters and '/'. Example: default.
+        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
+            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
         limit (int | Unset):  Default: 100.
         cursor (str | Unset):
 
@@ -141,8 +141,8 @@ async def asyncio_detailed(
      Returns one page. The list contains only tasks in the scope of the token.
 
     Args:
-        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
-            characters and '/'. Example: default.
+        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
+            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
         limit (int | Unset):  Default: 100.
         cursor (str | Unset):
 
@@ -176,8 +176,8 @@ async def asyncio(
      Returns one page. The list contains only tasks in the scope of the token.
 
     Args:
-        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
-            characters and '/'. Example: default.
+        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
+            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
         limit (int | Unset):  Default: 100.
         cursor (str | Unset):
 

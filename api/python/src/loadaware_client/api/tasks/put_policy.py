@@ -81,12 +81,12 @@ def sync_detailed(
      Omitted fields and null get their defaults. The task need not exist.
 
     Args:
-        dag_id (str): The id of a DAG: 1 to 250 characters except control characters and '/'.
-            Example: pricing.
-        task_id (str): The id of a task: 1 to 250 characters except control characters and '/'.
-            Example: predict_demand.
-        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
-            characters and '/'. Example: default.
+        dag_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
+            250 characters except control characters and '/'. Example: predict_demand.
+        task_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
+            250 characters except control characters and '/'. Example: predict_demand.
+        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
+            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
         body (PolicyRequest): The settings of a task that an operator may change.
 
     Raises:
@@ -123,12 +123,12 @@ def sync(
      Omitted fields and null get their defaults. The task need not exist.
 
     Args:
-        dag_id (str): The id of a DAG: 1 to 250 characters except control characters and '/'.
-            Example: pricing.
-        task_id (str): The id of a task: 1 to 250 characters except control characters and '/'.
-            Example: predict_demand.
-        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
-            characters and '/'. Example: default.
+        dag_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
+            250 characters except control characters and '/'. Example: predict_demand.
+        task_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
+            250 characters except control characters and '/'. Example: predict_demand.
+        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
+            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
         body (PolicyRequest): The settings of a task that an operator may change.
 
     Raises:
@@ -160,12 +160,12 @@ async def asyncio_detailed(
      Omitted fields and null get their defaults. The task need not exist.
 
     Args:
-        dag_id (str): The id of a DAG: 1 to 250 characters except control characters and '/'.
-            Example: pricing.
-        task_id (str): The id of a task: 1 to 250 characters except control characters and '/'.
-            Example: predict_demand.
-        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
-            characters and '/'. Example: default.
+        dag_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
+            250 characters except control characters and '/'. Example: predict_demand.
+        task_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
+            250 characters except control characters and '/'. Example: predict_demand.
+        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
+            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
         body (PolicyRequest): The settings of a task that an operator may change.
 
     Raises:
@@ -200,12 +200,12 @@ async def asyncio(
      Omitted fields and null get their defaults. The task need not exist.
 
     Args:
-        dag_id (str): The id of a DAG: 1 to 250 characters except control characters and '/'.
-            Example: pricing.
-        task_id (str): The id of a task: 1 to 250 characters except control characters and '/'.
-            Example: predict_demand.
-        namespace (str | Unset): The name of a namespace: 1 to 250 characters except control
-            characters and '/'. Example: default.
+        dag_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
+            250 characters except control characters and '/'. Example: predict_demand.
+        task_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
+            250 characters except control characters and '/'. Example: predict_demand.
+        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
+            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
         body (PolicyRequest): The settings of a task that an operator may change.
 
     Raises:
