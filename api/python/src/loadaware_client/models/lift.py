@@ -19,7 +19,8 @@ class Lift:
     """
     Attributes:
         retry (bool):
-        verdict (Verdict): `lift`: the next try gets a larger allocation. All other verdicts mean that there is no
+        verdict (Verdict): `lift`: the next try gets a larger allocation. In the modes `shadow` and `off` it gets the
+            static request, if known. This amount may be at or below `failed`. All other verdicts mean that there is no
             further try. `at_cap`: the killed try had the cap, or less than 1 % below it. `attempts_exhausted`: the policy
             permits no further lift. `not_memory`: more memory would not help. `leak_suspected`: at least three tries of the
             task in a row were killed at the cap, which suggests a memory leak.
