@@ -6,11 +6,12 @@ import "math"
 // alone, the margin above a line would stay wide for dozens of rows. So the prior of a line or of an affine regression is a
 // mixture of inverse gamma distributions of the variance: one for Prior.Deviation and one for each narrow deviation.
 //
-// A relation that was exact in all rows so far may have rare exceptions, or may change. So a large error soon gives Prior.Deviation
-// its weight again (factorMemory), and the tails of predictions stay nearly as heavy as those of the prior: their degrees of freedom
-// are always Prior.Rows + 1. With Prior.Rows, nearly exact tasks promise several times their kills. The evidence is computed with the lighter tails of a Student's t with the degrees of freedom of the variance, which
-// grow with the rows, as for the constant. If the evidence used the heavy tails, too, a line would be more probable than a
-// constant only because the peaks have outliers.
+// A relation that was exact in all rows so far may have rare exceptions, or may change. So a large error soon gives
+// Prior.Deviation its weight again (factorMemory), and the tails of predictions stay nearly as heavy as those of the prior:
+// their degrees of freedom are always Prior.Rows + 1. With Prior.Rows, nearly exact tasks promise several times their kills.
+// The evidence is computed with the lighter tails of a Student's t with the degrees of freedom of the variance, which grow with
+// the rows, as for the constant. If the evidence used the heavy tails, too, a line would be more probable than a constant only
+// because the peaks have outliers.
 
 // narrowRatios are the narrow prior deviations, relative to Prior.Deviation.
 var narrowRatios = [...]float64{0.3, 0.1, 0.03}
