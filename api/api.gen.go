@@ -220,7 +220,7 @@ type Baseline struct {
 	// CPUCores The first static CPU request; it does not change.
 	CPUCores *float64 `json:"cpu_cores"`
 
-	// DagID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
+	// DagID Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250 characters except control characters and /.
 	//
 	// Example: predict_demand
 	DagID ID `json:"dag_id"`
@@ -231,12 +231,12 @@ type Baseline struct {
 	// MemoryBytes The first static memory request; it does not change.
 	MemoryBytes *int64 `json:"memory_bytes"`
 
-	// Namespace A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
+	// Namespace Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250 characters except control characters and /.
 	//
 	// Example: predict_demand
 	Namespace ID `json:"namespace"`
 
-	// TaskID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
+	// TaskID Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250 characters except control characters and /.
 	//
 	// Example: predict_demand
 	TaskID ID `json:"task_id"`
@@ -399,7 +399,7 @@ type CampaignRequest struct {
 	// Conf Sandbox settings, which override the conf of each archived run.
 	Conf json.RawMessage `json:"conf,omitempty"`
 
-	// DagID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
+	// DagID Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250 characters except control characters and /.
 	//
 	// Example: predict_demand
 	DagID ID `json:"dag_id"`
@@ -539,7 +539,7 @@ type DagFootprint struct {
 
 // DagForecast defines model for DagForecast.
 type DagForecast struct {
-	// DagID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
+	// DagID Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250 characters except control characters and /.
 	//
 	// Example: predict_demand
 	DagID ID `json:"dag_id"`
@@ -556,7 +556,7 @@ type DagForecast struct {
 	// MemoryPeakP95Bytes Memory quota that suffices for 95 % of the runs.
 	MemoryPeakP95Bytes int64 `json:"memory_peak_p95_bytes"`
 
-	// Namespace A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
+	// Namespace Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250 characters except control characters and /.
 	//
 	// Example: predict_demand
 	Namespace  ID      `json:"namespace"`
@@ -578,7 +578,7 @@ type DagStructure struct {
 
 // DagTask defines model for DagTask.
 type DagTask struct {
-	// TaskID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
+	// TaskID Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250 characters except control characters and /.
 	//
 	// Example: predict_demand
 	TaskID ID `json:"task_id"`
@@ -605,7 +605,7 @@ type DagTaskForecast struct {
 	// StartSeconds Median of the start.
 	StartSeconds float64 `json:"start_seconds"`
 
-	// TaskID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
+	// TaskID Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250 characters except control characters and /.
 	//
 	// Example: predict_demand
 	TaskID ID `json:"task_id"`
@@ -789,7 +789,7 @@ type Explanation struct {
 	// BaseBytes The start of the chain. Without terms it equals `granted_bytes`.
 	BaseBytes int64 `json:"base_bytes"`
 
-	// DagID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
+	// DagID Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250 characters except control characters and /.
 	//
 	// Example: predict_demand
 	DagID ID `json:"dag_id"`
@@ -810,7 +810,7 @@ type Explanation struct {
 	Mode  Mode   `json:"mode"`
 	Model *Model `json:"model"`
 
-	// Namespace A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
+	// Namespace Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250 characters except control characters and /.
 	//
 	// Example: predict_demand
 	Namespace ID `json:"namespace"`
@@ -834,7 +834,7 @@ type Explanation struct {
 	// was OOM-killed.
 	Source Source `json:"source"`
 
-	// TaskID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
+	// TaskID Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250 characters except control characters and /.
 	//
 	// Example: predict_demand
 	TaskID ID `json:"task_id"`
@@ -967,7 +967,7 @@ type Health struct {
 // HealthStatus defines model for Health.Status.
 type HealthStatus string
 
-// ID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
+// ID Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250 characters except control characters and /.
 //
 // Example: predict_demand
 type ID = string
@@ -1017,7 +1017,7 @@ type Verdict string
 
 // LiftRequest The request after a kill.
 type LiftRequest struct {
-	// DagID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
+	// DagID Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250 characters except control characters and /.
 	//
 	// Example: predict_demand
 	DagID ID `json:"dag_id"`
@@ -1062,7 +1062,7 @@ type LiftRequest struct {
 	// Example: scheduled__2020-01-03T00:00:00+00:00
 	RunID RunID `json:"run_id"`
 
-	// TaskID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
+	// TaskID Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250 characters except control characters and /.
 	//
 	// Example: predict_demand
 	TaskID ID `json:"task_id"`
@@ -1197,7 +1197,7 @@ type Observation struct {
 	// CPUMaxCores The measured peak of the CPU usage.
 	CPUMaxCores *float64 `json:"cpu_max_cores,omitempty"`
 
-	// DagID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
+	// DagID Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250 characters except control characters and /.
 	//
 	// Example: predict_demand
 	DagID ID `json:"dag_id"`
@@ -1288,7 +1288,7 @@ type Observation struct {
 	// StartedAt In the years 1970 to 2199 in UTC.
 	StartedAt *time.Time `json:"started_at,omitempty"`
 
-	// TaskID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
+	// TaskID Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250 characters except control characters and /.
 	//
 	// Example: predict_demand
 	TaskID ID `json:"task_id"`
@@ -1376,7 +1376,7 @@ type PhaseRequest struct {
 	// CPUMillicores CPU request in force; without it the answer has no CPU.
 	CPUMillicores *int `json:"cpu_millicores,omitempty"`
 
-	// DagID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
+	// DagID Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250 characters except control characters and /.
 	//
 	// Example: predict_demand
 	DagID ID `json:"dag_id"`
@@ -1413,7 +1413,7 @@ type PhaseRequest struct {
 	// StaticCPUMillicores CPU request at the start of the try; `cpu_millicores` if omitted.
 	StaticCPUMillicores *int `json:"static_cpu_millicores,omitempty"`
 
-	// TaskID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
+	// TaskID Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250 characters except control characters and /.
 	//
 	// Example: predict_demand
 	TaskID ID `json:"task_id"`
@@ -1651,7 +1651,7 @@ type PredictRequest struct {
 	// ClusterLoad Allocated share of the cluster at the launch, 0 to 1; used like `node_type`.
 	ClusterLoad *float64 `json:"cluster_load,omitempty"`
 
-	// DagID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
+	// DagID Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250 characters except control characters and /.
 	//
 	// Example: predict_demand
 	DagID ID `json:"dag_id"`
@@ -1705,7 +1705,7 @@ type PredictRequest struct {
 	// RunID If omitted, the request is an ad-hoc look-up and not a try.
 	RunID *string `json:"run_id,omitempty"`
 
-	// TaskID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
+	// TaskID Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250 characters except control characters and /.
 	//
 	// Example: predict_demand
 	TaskID ID `json:"task_id"`
@@ -1725,7 +1725,7 @@ type Prediction struct {
 	// CPU CPU request of the pod; the service never sets a CPU limit.
 	CPU *CPU `json:"cpu"`
 
-	// DagID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
+	// DagID Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250 characters except control characters and /.
 	//
 	// Example: predict_demand
 	DagID ID `json:"dag_id"`
@@ -1746,7 +1746,7 @@ type Prediction struct {
 	Mode  Mode   `json:"mode"`
 	Model *Model `json:"model"`
 
-	// Namespace A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
+	// Namespace Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250 characters except control characters and /.
 	//
 	// Example: predict_demand
 	Namespace ID `json:"namespace"`
@@ -1773,7 +1773,7 @@ type Prediction struct {
 	// was OOM-killed.
 	Source Source `json:"source"`
 
-	// TaskID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
+	// TaskID Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250 characters except control characters and /.
 	//
 	// Example: predict_demand
 	TaskID ID `json:"task_id"`
@@ -1970,7 +1970,7 @@ type RunID = string
 
 // RunTime defines model for RunTime.
 type RunTime struct {
-	// DagID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
+	// DagID Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250 characters except control characters and /.
 	//
 	// Example: predict_demand
 	DagID ID `json:"dag_id"`
@@ -1986,7 +1986,7 @@ type RunTime struct {
 	LongestSeconds float64 `json:"longest_seconds"`
 	MedianSeconds  float64 `json:"median_seconds"`
 
-	// Namespace A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
+	// Namespace Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250 characters except control characters and /.
 	//
 	// Example: predict_demand
 	Namespace ID        `json:"namespace"`
@@ -2006,7 +2006,7 @@ type RunTime struct {
 	// Shapes Shapes of the namespace, the most probable one first; empty before shapes are learned.
 	Shapes []ShapeMembership `json:"shapes"`
 
-	// TaskID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
+	// TaskID Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250 characters except control characters and /.
 	//
 	// Example: predict_demand
 	TaskID ID `json:"task_id"`
@@ -2043,12 +2043,12 @@ type RunTimeWhatIf struct {
 	After  RunTimeQuantiles `json:"after"`
 	Before RunTimeQuantiles `json:"before"`
 
-	// DagID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
+	// DagID Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250 characters except control characters and /.
 	//
 	// Example: predict_demand
 	DagID ID `json:"dag_id"`
 
-	// Namespace A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
+	// Namespace Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250 characters except control characters and /.
 	//
 	// Example: predict_demand
 	Namespace ID `json:"namespace"`
@@ -2059,7 +2059,7 @@ type RunTimeWhatIf struct {
 	// Runs Number of newest runs on whose inputs both distributions are based.
 	Runs int `json:"runs"`
 
-	// TaskID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
+	// TaskID Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250 characters except control characters and /.
 	//
 	// Example: predict_demand
 	TaskID ID `json:"task_id"`
@@ -2272,7 +2272,7 @@ type SuggestedTimeout struct {
 
 // TaskKey A task, the unit of learning.
 type TaskKey struct {
-	// DagID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
+	// DagID Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250 characters except control characters and /.
 	//
 	// Example: predict_demand
 	DagID ID `json:"dag_id"`
@@ -2280,7 +2280,7 @@ type TaskKey struct {
 	// Namespace Distinguishes Airflow deployments or tenants; `default` if omitted.
 	Namespace *string `json:"namespace,omitempty"`
 
-	// TaskID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
+	// TaskID Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250 characters except control characters and /.
 	//
 	// Example: predict_demand
 	TaskID ID `json:"task_id"`
@@ -2325,7 +2325,7 @@ type TaskPhases struct {
 	// Coverage Share of the runs that follow one of the prototypes.
 	Coverage float64 `json:"coverage"`
 
-	// DagID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
+	// DagID Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250 characters except control characters and /.
 	//
 	// Example: predict_demand
 	DagID     ID        `json:"dag_id"`
@@ -2335,7 +2335,7 @@ type TaskPhases struct {
 	// the CPU request, the memory request and the memory limit follow it.
 	Mode PhasesMode `json:"mode"`
 
-	// Namespace A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
+	// Namespace Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250 characters except control characters and /.
 	//
 	// Example: predict_demand
 	Namespace ID `json:"namespace"`
@@ -2363,7 +2363,7 @@ type TaskPhases struct {
 	// StepSeconds Width of the steps in which phases are found; 0 before they are found.
 	StepSeconds float64 `json:"step_seconds"`
 
-	// TaskID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
+	// TaskID Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250 characters except control characters and /.
 	//
 	// Example: predict_demand
 	TaskID  ID  `json:"task_id"`
@@ -2385,7 +2385,7 @@ type TaskProfile struct {
 	BinsBytes []int64 `json:"bins_bytes"`
 	Champion  *Model  `json:"champion"`
 
-	// DagID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
+	// DagID Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250 characters except control characters and /.
 	//
 	// Example: predict_demand
 	DagID           ID         `json:"dag_id"`
@@ -2405,7 +2405,7 @@ type TaskProfile struct {
 	LastSeen         *time.Time `json:"last_seen"`
 	MemoryBytes      *Quantiles `json:"memory_bytes"`
 
-	// Namespace A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
+	// Namespace Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250 characters except control characters and /.
 	//
 	// Example: predict_demand
 	Namespace ID `json:"namespace"`
@@ -2428,7 +2428,7 @@ type TaskProfile struct {
 	// Risk Promised and realised risk of first tries.
 	Risk RiskRecord `json:"risk"`
 
-	// TaskID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
+	// TaskID Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250 characters except control characters and /.
 	//
 	// Example: predict_demand
 	TaskID ID `json:"task_id"`
@@ -2436,7 +2436,7 @@ type TaskProfile struct {
 
 // TaskReport defines model for TaskReport.
 type TaskReport struct {
-	// DagID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
+	// DagID Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250 characters except control characters and /.
 	//
 	// Example: predict_demand
 	DagID ID `json:"dag_id"`
@@ -2459,7 +2459,7 @@ type TaskReport struct {
 	// Kills OOM-killed tries.
 	Kills int `json:"kills"`
 
-	// Namespace A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
+	// Namespace Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250 characters except control characters and /.
 	//
 	// Example: predict_demand
 	Namespace ID `json:"namespace"`
@@ -2489,7 +2489,7 @@ type TaskReport struct {
 	Source *string       `json:"source"`
 	Static *StaticAdvice `json:"static,omitempty"`
 
-	// TaskID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
+	// TaskID Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250 characters except control characters and /.
 	//
 	// Example: predict_demand
 	TaskID ID `json:"task_id"`
@@ -2517,7 +2517,7 @@ type TaskReportSeverity string
 type TaskSummary struct {
 	Champion *Model `json:"champion"`
 
-	// DagID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
+	// DagID Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250 characters except control characters and /.
 	//
 	// Example: predict_demand
 	DagID ID `json:"dag_id"`
@@ -2531,7 +2531,7 @@ type TaskSummary struct {
 	LargestPeakBytes *int64     `json:"largest_peak_bytes"`
 	LastSeen         *time.Time `json:"last_seen"`
 
-	// Namespace A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
+	// Namespace Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250 characters except control characters and /.
 	//
 	// Example: predict_demand
 	Namespace ID `json:"namespace"`
@@ -2539,7 +2539,7 @@ type TaskSummary struct {
 	// Observations Number of reported tries.
 	Observations int `json:"observations"`
 
-	// TaskID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
+	// TaskID Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250 characters except control characters and /.
 	//
 	// Example: predict_demand
 	TaskID ID `json:"task_id"`
@@ -2572,7 +2572,7 @@ type Training struct {
 
 // Try One try of a task.
 type Try struct {
-	// DagID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
+	// DagID Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250 characters except control characters and /.
 	//
 	// Example: predict_demand
 	DagID ID `json:"dag_id"`
@@ -2588,7 +2588,7 @@ type Try struct {
 	// Example: scheduled__2020-01-03T00:00:00+00:00
 	RunID RunID `json:"run_id"`
 
-	// TaskID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
+	// TaskID Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250 characters except control characters and /.
 	//
 	// Example: predict_demand
 	TaskID ID `json:"task_id"`
@@ -2673,7 +2673,7 @@ type UsageProfileDetail struct {
 	// Members Tasks with runs in the profile, those with the most runs first.
 	Members []UsageProfileMember `json:"members"`
 
-	// Namespace A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
+	// Namespace Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250 characters except control characters and /.
 	//
 	// Example: predict_demand
 	Namespace ID           `json:"namespace"`
@@ -2698,7 +2698,7 @@ type UsageProfileField struct {
 
 // UsageProfileMember defines model for UsageProfileMember.
 type UsageProfileMember struct {
-	// DagID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
+	// DagID Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250 characters except control characters and /.
 	//
 	// Example: predict_demand
 	DagID ID `json:"dag_id"`
@@ -2709,7 +2709,7 @@ type UsageProfileMember struct {
 	// Share Share of the runs of the task in the profile.
 	Share float64 `json:"share"`
 
-	// TaskID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
+	// TaskID Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250 characters except control characters and /.
 	//
 	// Example: predict_demand
 	TaskID ID `json:"task_id"`
@@ -2748,7 +2748,7 @@ type UsageProfileSet struct {
 	// MinRuns Smallest number of runs of a profile; 0 if the runs show no structure, so that there is one profile.
 	MinRuns int `json:"min_runs"`
 
-	// Namespace A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
+	// Namespace Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250 characters except control characters and /.
 	//
 	// Example: predict_demand
 	Namespace ID             `json:"namespace"`
@@ -2841,7 +2841,7 @@ type WhatIfState string
 
 // WhatIfRequest defines model for WhatIfRequest.
 type WhatIfRequest struct {
-	// DagID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
+	// DagID Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250 characters except control characters and /.
 	//
 	// Example: predict_demand
 	DagID ID `json:"dag_id"`
@@ -2921,17 +2921,17 @@ type WhatIfShift struct {
 // CampaignID defines model for CampaignID.
 type CampaignID = int64
 
-// DagID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
+// DagID Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250 characters except control characters and /.
 //
 // Example: predict_demand
 type DagID = ID
 
-// Namespace A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
+// Namespace Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250 characters except control characters and /.
 //
 // Example: predict_demand
 type Namespace = ID
 
-// TaskID A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except control characters and '/'.
+// TaskID Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250 characters except control characters and /.
 //
 // Example: predict_demand
 type TaskID = ID
@@ -2986,13 +2986,13 @@ type GetDagForecastParams struct {
 	// Seed Seed of the draws; equal seeds give equal answers.
 	Seed *int `form:"seed,omitempty" json:"seed,omitempty"`
 
-	// Namespace `default` if omitted.
+	// Namespace The namespace; `default` if omitted.
 	Namespace *Namespace `form:"namespace,omitempty" json:"namespace,omitempty"`
 }
 
 // PutDagStructureParams defines parameters for PutDagStructure.
 type PutDagStructureParams struct {
-	// Namespace `default` if omitted.
+	// Namespace The namespace; `default` if omitted.
 	Namespace *Namespace `form:"namespace,omitempty" json:"namespace,omitempty"`
 }
 
@@ -3019,16 +3019,31 @@ type GetExperimentParams struct {
 
 // PredictByQueryParams defines parameters for PredictByQuery.
 type PredictByQueryParams struct {
-	DagID                   ID              `form:"dag_id" json:"dag_id"`
-	TaskID                  ID              `form:"task_id" json:"task_id"`
-	Namespace               *ID             `form:"namespace,omitempty" json:"namespace,omitempty"`
-	RunID                   *RunID          `form:"run_id,omitempty" json:"run_id,omitempty"`
-	MapIndex                *MapIndex       `form:"map_index,omitempty" json:"map_index,omitempty"`
-	TryNumber               *TryNumber      `form:"try_number,omitempty" json:"try_number,omitempty"`
-	Memory                  *MemoryQuantity `form:"memory,omitempty" json:"memory,omitempty"`
-	CPU                     *CPUQuantity    `form:"cpu,omitempty" json:"cpu,omitempty"`
-	MaxMemory               *MemoryQuantity `form:"max_memory,omitempty" json:"max_memory,omitempty"`
-	ExecutionTimeoutSeconds *float64        `form:"execution_timeout_seconds,omitempty" json:"execution_timeout_seconds,omitempty"`
+	// DagID Id of the DAG.
+	DagID ID `form:"dag_id" json:"dag_id"`
+
+	// TaskID Id of the task.
+	TaskID ID `form:"task_id" json:"task_id"`
+
+	// Namespace The namespace; `default` if omitted.
+	Namespace *ID `form:"namespace,omitempty" json:"namespace,omitempty"`
+
+	// RunID If omitted, the request is an ad-hoc look-up and not a try.
+	RunID     *RunID     `form:"run_id,omitempty" json:"run_id,omitempty"`
+	MapIndex  *MapIndex  `form:"map_index,omitempty" json:"map_index,omitempty"`
+	TryNumber *TryNumber `form:"try_number,omitempty" json:"try_number,omitempty"`
+
+	// Memory The static memory request as a quantity.
+	Memory *MemoryQuantity `form:"memory,omitempty" json:"memory,omitempty"`
+
+	// CPU The static CPU request as a quantity.
+	CPU *CPUQuantity `form:"cpu,omitempty" json:"cpu,omitempty"`
+
+	// MaxMemory Maximum allocation as a quantity, for example the memory of the largest node.
+	MaxMemory *MemoryQuantity `form:"max_memory,omitempty" json:"max_memory,omitempty"`
+
+	// ExecutionTimeoutSeconds Execution timeout of the task; the answer has the probability that the run exceeds it.
+	ExecutionTimeoutSeconds *float64 `form:"execution_timeout_seconds,omitempty" json:"execution_timeout_seconds,omitempty"`
 }
 
 // ListUsageProfilesParams defines parameters for ListUsageProfiles.
@@ -3105,25 +3120,25 @@ type ListTasksParams struct {
 
 // DeleteTaskParams defines parameters for DeleteTask.
 type DeleteTaskParams struct {
-	// Namespace `default` if omitted.
+	// Namespace The namespace; `default` if omitted.
 	Namespace *Namespace `form:"namespace,omitempty" json:"namespace,omitempty"`
 }
 
 // GetTaskParams defines parameters for GetTask.
 type GetTaskParams struct {
-	// Namespace `default` if omitted.
+	// Namespace The namespace; `default` if omitted.
 	Namespace *Namespace `form:"namespace,omitempty" json:"namespace,omitempty"`
 }
 
 // ListModelsParams defines parameters for ListModels.
 type ListModelsParams struct {
-	// Namespace `default` if omitted.
+	// Namespace The namespace; `default` if omitted.
 	Namespace *Namespace `form:"namespace,omitempty" json:"namespace,omitempty"`
 }
 
 // ActivateModelParams defines parameters for ActivateModel.
 type ActivateModelParams struct {
-	// Namespace `default` if omitted.
+	// Namespace The namespace; `default` if omitted.
 	Namespace *Namespace `form:"namespace,omitempty" json:"namespace,omitempty"`
 }
 
@@ -3132,31 +3147,31 @@ type GetTaskPhasesParams struct {
 	// Runs Number of newest runs whose usage and replayed limits are in the answer.
 	Runs *int `form:"runs,omitempty" json:"runs,omitempty"`
 
-	// Namespace `default` if omitted.
+	// Namespace The namespace; `default` if omitted.
 	Namespace *Namespace `form:"namespace,omitempty" json:"namespace,omitempty"`
 }
 
 // UnpinModelParams defines parameters for UnpinModel.
 type UnpinModelParams struct {
-	// Namespace `default` if omitted.
+	// Namespace The namespace; `default` if omitted.
 	Namespace *Namespace `form:"namespace,omitempty" json:"namespace,omitempty"`
 }
 
 // GetPolicyParams defines parameters for GetPolicy.
 type GetPolicyParams struct {
-	// Namespace `default` if omitted.
+	// Namespace The namespace; `default` if omitted.
 	Namespace *Namespace `form:"namespace,omitempty" json:"namespace,omitempty"`
 }
 
 // PutPolicyParams defines parameters for PutPolicy.
 type PutPolicyParams struct {
-	// Namespace `default` if omitted.
+	// Namespace The namespace; `default` if omitted.
 	Namespace *Namespace `form:"namespace,omitempty" json:"namespace,omitempty"`
 }
 
 // RenameTaskParams defines parameters for RenameTask.
 type RenameTaskParams struct {
-	// Namespace `default` if omitted.
+	// Namespace The namespace; `default` if omitted.
 	Namespace *Namespace `form:"namespace,omitempty" json:"namespace,omitempty"`
 }
 
@@ -3171,7 +3186,7 @@ type GetTaskRunTimeParams struct {
 	// ExecutionTimeoutSeconds The timeout in use; adds the probability that a run exceeds it to the answer.
 	ExecutionTimeoutSeconds *float64 `form:"execution_timeout_seconds,omitempty" json:"execution_timeout_seconds,omitempty"`
 
-	// Namespace `default` if omitted.
+	// Namespace The namespace; `default` if omitted.
 	Namespace *Namespace `form:"namespace,omitempty" json:"namespace,omitempty"`
 }
 
@@ -3186,7 +3201,7 @@ type GetTaskRunTimeWhatIfParams struct {
 	// ClusterLoad Load of the cluster after the change.
 	ClusterLoad *float64 `form:"cluster_load,omitempty" json:"cluster_load,omitempty"`
 
-	// Namespace `default` if omitted.
+	// Namespace The namespace; `default` if omitted.
 	Namespace *Namespace `form:"namespace,omitempty" json:"namespace,omitempty"`
 }
 
@@ -3196,13 +3211,13 @@ type GetSeriesParams struct {
 	MapIndex  *MapIndex  `form:"map_index,omitempty" json:"map_index,omitempty"`
 	TryNumber *TryNumber `form:"try_number,omitempty" json:"try_number,omitempty"`
 
-	// Namespace `default` if omitted.
+	// Namespace The namespace; `default` if omitted.
 	Namespace *Namespace `form:"namespace,omitempty" json:"namespace,omitempty"`
 }
 
 // TrainTaskParams defines parameters for TrainTask.
 type TrainTaskParams struct {
-	// Namespace `default` if omitted.
+	// Namespace The namespace; `default` if omitted.
 	Namespace *Namespace `form:"namespace,omitempty" json:"namespace,omitempty"`
 }
 

@@ -16,7 +16,8 @@ if ! cmp -s "$pins" "$venv/installed.txt"; then
 	"$venv/bin/pip" install --quiet --disable-pip-version-check -r "$pins"
 	cp "$pins" "$venv/installed.txt"
 fi
-# In this client, the properties that x-always-present lists are required, even if they may be null.
+# In this client, the properties that x-always-present lists are required, even if they may be null. The generator reads the
+# text of a parameter from its schema, so description and example of a parameter replace those of its schema.
 "$venv/bin/python" - "$here/../../openapi.yaml" "$venv/openapi.yaml" <<'PYTHON'
 import sys
 from ruamel.yaml import YAML
@@ -26,6 +27,20 @@ with open(sys.argv[1]) as f:
     spec = yaml.load(f)
 for schema in spec["components"]["schemas"].values():
     schema.get("required", []).extend(schema.get("x-always-present", []))
+parameters = list(spec["components"]["parameters"].values())
+for path in spec["paths"].values():
+    for operation in path.values():
+        parameters += operation if isinstance(operation, list) else operation.get("parameters", [])
+for parameter in parameters:
+    if "schema" not in parameter:  # a reference to components/parameters
+        continue
+    texts = {key: parameter[key] for key in ("description", "example") if key in parameter}
+    if "$ref" in parameter["schema"]:
+        schema = spec["components"]["schemas"][parameter["schema"]["$ref"].rsplit("/", 1)[1]]
+        if "enum" in schema:  # a copy would become a type of its own
+            continue
+        parameter["schema"] = dict(schema)
+    parameter["schema"].update(texts)
 with open(sys.argv[2], "w") as f:
     yaml.dump(spec, f)
 PYTHON

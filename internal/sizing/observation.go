@@ -17,7 +17,7 @@ const (
 	AppOOM        // the program ran out of memory (MemoryError, heap space) and exited
 	Failed        // ended with an error; its reporter knows of no lack of memory
 	Killed        // killed by a signal of unknown cause
-	Evicted       // the node evicted the pod, for reasons outside the task
+	Evicted       // the pod was evicted, preempted or deleted, or its node was lost; reports do not distinguish these
 	Unschedulable // never started: the allocation fitted no node
 )
 

@@ -12,6 +12,8 @@ import (
 // peak changes a grant only if the report is a further kill of a run; see hasSmallerKnownKill. A second similar report confirms
 // the first, so real growth, or a rare kind of runs, is learned one report later.
 //
+// rows is the number of measured rows that the experts have learned (Experts.LearnedRows).
+//
 //	rows   quarantined if above                         quarantined if below
 //	0      8 × allocated (measured peaks only), or      1/900 of allocated, or of requested if the
 //	       100 × allocated or requested                 allocation is unknown
@@ -23,12 +25,13 @@ import (
 //	       or 300 × prediction*
 //	any    64Ti (cannot be confirmed)                   1 MiB and 1/900 of allocated or requested (cannot be confirmed)
 //
-// largest is the largest of the measured peaks, the killed allocations and the prediction. rise is the largest ratio of a
-// plausible input to the upper edge of its range, at least 1. If 4 × rise is above the factor 100 or 300 of another limit, it
-// replaces this factor. Only a measured peak can be too small.
+// largest is the largest of the measured peaks, the prediction and Experts.MaxPeak, which includes the allocations that were
+// killed after the first measured peak. rise is the largest ratio of a plausible input to the upper edge of its range, at
+// least 1. If 4 × rise is above the factor 100 or 300 of another limit, it replaces this factor. Only a measured peak can be
+// too small.
 //
-// From 8 rows on, only an OOM kill can confirm a quarantined measured peak above 100 × allocated (or requested, if the
-// allocation is unknown) if Experts.MaxPeak is at most 8 × this amount.
+// From 8 rows on, let given be the allocation or, if it is unknown, the request. If Experts.MaxPeak is at most 8 × given,
+// only an OOM kill can confirm a quarantined measured peak above 100 × given.
 //
 // * Only if no earlier residual is similar and no feature is imputed. If the allocation is unknown, 1/100
 // of the prediction alone decides.
@@ -52,8 +55,8 @@ const (
 	// missHighFactor is larger than missFactor: if a large report is real growth, its quarantine causes a kill; if it
 	// is wrong, learning it only wastes memory.
 	missHighFactor = 300
-	// allocatedFactor: a run may exceed a limit that is not enforced. In a public trace 2 of 999 rows
-	// exceed 8 × the request, and the largest is 34 × its request.
+	// allocatedFactor: a run may exceed a limit that is not enforced. In the trace pai (docs/benchmarks.md), 2 of
+	// 999 rows exceed 8 × the request, and the largest is 34 × its request.
 	allocatedFactor = 8
 	requestedFactor = 100 // larger than allocatedFactor, because a request does not limit a run
 	// maxPossible is more memory than any node has, so no report confirms a larger peak.

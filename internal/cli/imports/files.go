@@ -31,14 +31,6 @@ A CSV with other column names and units can be imported as it is:
 
 CSV columns: `
 
-// importSources are the commands below import, by the name of their source. If the first argument is a FILE with the
-// name of a source, it must be written with a folder, such as ./airflow.
-var importSources = map[string]func(ctx context.Context, con cli.Console, args []string) error{
-	"airflow":    importAirflow,
-	"prometheus": importPrometheus,
-	"usage-log":  importUsageLogs,
-}
-
 // Run runs loadaware import, or the command of the source that the first argument names.
 func Run(ctx context.Context, con cli.Console, args []string) error {
 	if len(args) > 0 && importSources[args[0]] != nil {

@@ -12,6 +12,14 @@ import (
 	"github.com/loadaware/loadaware/internal/source/prometheus"
 )
 
+// importSources are the commands below import, by the name of their source. If the first argument is a FILE with the
+// name of a source, it must be written with a folder, such as ./airflow.
+var importSources = map[string]func(ctx context.Context, con cli.Console, args []string) error{
+	"airflow":    importAirflow,
+	"prometheus": importPrometheus,
+	"usage-log":  importUsageLogs,
+}
+
 const importAirflowUsage = `--url http://host:8080 [flags]
 
 Imports the run history of Airflow 2.x or 3.x: the outcome, duration, request and

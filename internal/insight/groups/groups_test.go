@@ -12,9 +12,9 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// retailTasks is the usage of a synthetic pricing pipeline with the published marginal distributions
-// of an industrial pipeline. The operators of that pipeline classify 17 tasks as light, 8 as moderate
-// and 2 as heavy.
+// retailTasks is the usage of the trace retail (docs/benchmarks.md), a synthetic pricing pipeline. Its marginal distributions
+// are those of the industrial ML workflow in the publication that binning.Improvement names. The operators of that workflow
+// classify 17 tasks as light, 8 as moderate and 2 as heavy.
 var retailTasks = []struct {
 	task         string
 	runs         int

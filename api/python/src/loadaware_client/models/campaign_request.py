@@ -20,8 +20,8 @@ class CampaignRequest:
     """
     Attributes:
         name (str): Unique for the DAG.
-        dag_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except
-            control characters and '/'. Example: predict_demand.
+        dag_id (str): Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250
+            characters except control characters and /. Example: predict_demand.
         namespace (None | str | Unset): Distinguishes Airflow deployments or tenants; `default` if omitted.
         pool (None | str | Unset): The Airflow pool of the reproduced tasks.
         conf (CampaignRequestConfType0 | None | Unset): Sandbox settings, which override the conf of each archived run.

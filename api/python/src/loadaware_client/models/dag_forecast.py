@@ -19,10 +19,10 @@ T = TypeVar("T", bound="DagForecast")
 class DagForecast:
     """
     Attributes:
-        namespace (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters
-            except control characters and '/'. Example: predict_demand.
-        dag_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except
-            control characters and '/'. Example: predict_demand.
+        namespace (str): Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250
+            characters except control characters and /. Example: predict_demand.
+        dag_id (str): Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250
+            characters except control characters and /. Example: predict_demand.
         structure_updated_at (datetime.datetime):
         median_seconds (float): Median of the time from the start of the run to its end.
         p95_seconds (float):

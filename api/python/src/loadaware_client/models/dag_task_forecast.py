@@ -12,8 +12,8 @@ T = TypeVar("T", bound="DagTaskForecast")
 class DagTaskForecast:
     """
     Attributes:
-        task_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except
-            control characters and '/'. Example: predict_demand.
+        task_id (str): Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250
+            characters except control characters and /. Example: predict_demand.
         start_seconds (float): Median of the start.
         end_seconds (float): Median of the end.
         end_p95_seconds (float):

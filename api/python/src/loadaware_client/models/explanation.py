@@ -24,12 +24,12 @@ T = TypeVar("T", bound="Explanation")
 class Explanation:
     """
     Attributes:
-        namespace (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters
-            except control characters and '/'. Example: predict_demand.
-        dag_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except
-            control characters and '/'. Example: predict_demand.
-        task_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except
-            control characters and '/'. Example: predict_demand.
+        namespace (str): Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250
+            characters except control characters and /. Example: predict_demand.
+        dag_id (str): Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250
+            characters except control characters and /. Example: predict_demand.
+        task_id (str): Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250
+            characters except control characters and /. Example: predict_demand.
         granted_bytes (int): The `limit_bytes` of the answer.
         base_bytes (int): The start of the chain. Without terms it equals `granted_bytes`.
         base (str): The meaning of `base_bytes`.

@@ -21,10 +21,10 @@ class PredictRequest:
     """The request before a launch.
 
     Attributes:
-        dag_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except
-            control characters and '/'. Example: predict_demand.
-        task_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except
-            control characters and '/'. Example: predict_demand.
+        dag_id (str): Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250
+            characters except control characters and /. Example: predict_demand.
+        task_id (str): Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250
+            characters except control characters and /. Example: predict_demand.
         namespace (None | str | Unset): `default` if omitted.
         run_id (None | str | Unset): If omitted, the request is an ad-hoc look-up and not a try.
         map_index (int | None | Unset): Index of a mapped task. If omitted: -1, which means that the task is not mapped.

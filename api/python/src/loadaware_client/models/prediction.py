@@ -31,12 +31,12 @@ class Prediction:
 
     Attributes:
         prediction_id (str): `prediction_id` of a prediction.
-        namespace (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters
-            except control characters and '/'. Example: predict_demand.
-        dag_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except
-            control characters and '/'. Example: predict_demand.
-        task_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except
-            control characters and '/'. Example: predict_demand.
+        namespace (str): Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250
+            characters except control characters and /. Example: predict_demand.
+        dag_id (str): Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250
+            characters except control characters and /. Example: predict_demand.
+        task_id (str): Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250
+            characters except control characters and /. Example: predict_demand.
         memory (MemoryType0 | None): Memory request and limit of the pod.
         shadow (MemoryType0 | None): Memory request and limit of the pod.
         cpu (CPUType0 | None): CPU request of the pod; the service never sets a CPU limit.

@@ -20,12 +20,12 @@ T = TypeVar("T", bound="TaskReport")
 class TaskReport:
     """
     Attributes:
-        namespace (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters
-            except control characters and '/'. Example: predict_demand.
-        dag_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except
-            control characters and '/'. Example: predict_demand.
-        task_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except
-            control characters and '/'. Example: predict_demand.
+        namespace (str): Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250
+            characters except control characters and /. Example: predict_demand.
+        dag_id (str): Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250
+            characters except control characters and /. Example: predict_demand.
+        task_id (str): Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250
+            characters except control characters and /. Example: predict_demand.
         group (Group): Usage of the task compared with the other tasks of its namespace, by clusters of mean peak, GB·h
             and standard deviation of the peaks. In a namespace with fewer than 6 tasks with a known peak, or without three
             distinct clusters: by fixed thresholds of the peaks.

@@ -19,8 +19,8 @@ T = TypeVar("T", bound="UsageProfileDetail")
 class UsageProfileDetail:
     """
     Attributes:
-        namespace (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters
-            except control characters and '/'. Example: predict_demand.
+        namespace (str): Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250
+            characters except control characters and /. Example: predict_demand.
         version (int):
         learned_at (datetime.datetime):
         profile (UsageProfile):

@@ -21,8 +21,8 @@ T = TypeVar("T", bound="UsageProfileSet")
 class UsageProfileSet:
     """
     Attributes:
-        namespace (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters
-            except control characters and '/'. Example: predict_demand.
+        namespace (str): Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250
+            characters except control characters and /. Example: predict_demand.
         version (int):
         learned_at (datetime.datetime):
         runs (int): Number of runs from which the profiles were found: of each task those with a known peak or an OOM

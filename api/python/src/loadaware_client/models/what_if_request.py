@@ -19,8 +19,8 @@ T = TypeVar("T", bound="WhatIfRequest")
 class WhatIfRequest:
     """
     Attributes:
-        dag_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to 250 characters except
-            control characters and '/'. Example: predict_demand.
+        dag_id (str): Depending on the field, names a namespace, a DAG or a task; the example names a task. 1 to 250
+            characters except control characters and /. Example: predict_demand.
         namespace (None | str | Unset): Distinguishes Airflow deployments or tenants; `default` if omitted.
         task_id (None | str | Unset): If omitted: the tasks of the DAG, at most the first 200 in the order of their
             names.

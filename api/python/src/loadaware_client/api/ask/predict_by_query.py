@@ -15,8 +15,8 @@ def _get_kwargs(
     task_id: str,
     namespace: str | Unset = UNSET,
     run_id: str | Unset = UNSET,
-    map_index: int | Unset = UNSET,
-    try_number: int | Unset = UNSET,
+    map_index: int | Unset = -1,
+    try_number: int | Unset = 1,
     memory: str | Unset = UNSET,
     cpu: str | Unset = UNSET,
     max_memory: str | Unset = UNSET,
@@ -95,8 +95,8 @@ def sync_detailed(
     task_id: str,
     namespace: str | Unset = UNSET,
     run_id: str | Unset = UNSET,
-    map_index: int | Unset = UNSET,
-    try_number: int | Unset = UNSET,
+    map_index: int | Unset = -1,
+    try_number: int | Unset = 1,
     memory: str | Unset = UNSET,
     cpu: str | Unset = UNSET,
     max_memory: str | Unset = UNSET,
@@ -118,20 +118,20 @@ def sync_detailed(
     the probability that the run exceeds this timeout.
 
     Args:
-        dag_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
-            250 characters except control characters and '/'. Example: predict_demand.
-        task_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
-            250 characters except control characters and '/'. Example: predict_demand.
-        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
-        run_id (str | Unset): 1 to 250 characters except control characters. Example:
-            scheduled__2020-01-03T00:00:00+00:00.
+        dag_id (str): Id of the DAG. Example: pricing.
+        task_id (str): Id of the task. Example: predict_demand.
+        namespace (str | Unset): The namespace; `default` if omitted. Example: default.
+        run_id (str | Unset): If omitted, the request is an ad-hoc look-up and not a try. Example:
+            emea__2020-04-12__017.
         map_index (int | Unset): Index of a mapped task; -1 for a task that is not mapped.
-        try_number (int | Unset): Airflow's try number.
-        memory (str | Unset): A Kubernetes quantity of memory. Example: 350Gi.
-        cpu (str | Unset): A Kubernetes quantity of CPU. Example: 250m.
-        max_memory (str | Unset): A Kubernetes quantity of memory. Example: 350Gi.
-        execution_timeout_seconds (float | Unset):
+            Default: -1.
+        try_number (int | Unset): Airflow's try number. Default: 1.
+        memory (str | Unset): The static memory request as a quantity. Example: 350Gi.
+        cpu (str | Unset): The static CPU request as a quantity. Example: 6.
+        max_memory (str | Unset): Maximum allocation as a quantity, for example the memory of the
+            largest node. Example: 384Gi.
+        execution_timeout_seconds (float | Unset): Execution timeout of the task; the answer has
+            the probability that the run exceeds it.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -167,8 +167,8 @@ def sync(
     task_id: str,
     namespace: str | Unset = UNSET,
     run_id: str | Unset = UNSET,
-    map_index: int | Unset = UNSET,
-    try_number: int | Unset = UNSET,
+    map_index: int | Unset = -1,
+    try_number: int | Unset = 1,
     memory: str | Unset = UNSET,
     cpu: str | Unset = UNSET,
     max_memory: str | Unset = UNSET,
@@ -190,20 +190,20 @@ def sync(
     the probability that the run exceeds this timeout.
 
     Args:
-        dag_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
-            250 characters except control characters and '/'. Example: predict_demand.
-        task_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
-            250 characters except control characters and '/'. Example: predict_demand.
-        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
-        run_id (str | Unset): 1 to 250 characters except control characters. Example:
-            scheduled__2020-01-03T00:00:00+00:00.
+        dag_id (str): Id of the DAG. Example: pricing.
+        task_id (str): Id of the task. Example: predict_demand.
+        namespace (str | Unset): The namespace; `default` if omitted. Example: default.
+        run_id (str | Unset): If omitted, the request is an ad-hoc look-up and not a try. Example:
+            emea__2020-04-12__017.
         map_index (int | Unset): Index of a mapped task; -1 for a task that is not mapped.
-        try_number (int | Unset): Airflow's try number.
-        memory (str | Unset): A Kubernetes quantity of memory. Example: 350Gi.
-        cpu (str | Unset): A Kubernetes quantity of CPU. Example: 250m.
-        max_memory (str | Unset): A Kubernetes quantity of memory. Example: 350Gi.
-        execution_timeout_seconds (float | Unset):
+            Default: -1.
+        try_number (int | Unset): Airflow's try number. Default: 1.
+        memory (str | Unset): The static memory request as a quantity. Example: 350Gi.
+        cpu (str | Unset): The static CPU request as a quantity. Example: 6.
+        max_memory (str | Unset): Maximum allocation as a quantity, for example the memory of the
+            largest node. Example: 384Gi.
+        execution_timeout_seconds (float | Unset): Execution timeout of the task; the answer has
+            the probability that the run exceeds it.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -234,8 +234,8 @@ async def asyncio_detailed(
     task_id: str,
     namespace: str | Unset = UNSET,
     run_id: str | Unset = UNSET,
-    map_index: int | Unset = UNSET,
-    try_number: int | Unset = UNSET,
+    map_index: int | Unset = -1,
+    try_number: int | Unset = 1,
     memory: str | Unset = UNSET,
     cpu: str | Unset = UNSET,
     max_memory: str | Unset = UNSET,
@@ -257,20 +257,20 @@ async def asyncio_detailed(
     the probability that the run exceeds this timeout.
 
     Args:
-        dag_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
-            250 characters except control characters and '/'. Example: predict_demand.
-        task_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
-            250 characters except control characters and '/'. Example: predict_demand.
-        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
-        run_id (str | Unset): 1 to 250 characters except control characters. Example:
-            scheduled__2020-01-03T00:00:00+00:00.
+        dag_id (str): Id of the DAG. Example: pricing.
+        task_id (str): Id of the task. Example: predict_demand.
+        namespace (str | Unset): The namespace; `default` if omitted. Example: default.
+        run_id (str | Unset): If omitted, the request is an ad-hoc look-up and not a try. Example:
+            emea__2020-04-12__017.
         map_index (int | Unset): Index of a mapped task; -1 for a task that is not mapped.
-        try_number (int | Unset): Airflow's try number.
-        memory (str | Unset): A Kubernetes quantity of memory. Example: 350Gi.
-        cpu (str | Unset): A Kubernetes quantity of CPU. Example: 250m.
-        max_memory (str | Unset): A Kubernetes quantity of memory. Example: 350Gi.
-        execution_timeout_seconds (float | Unset):
+            Default: -1.
+        try_number (int | Unset): Airflow's try number. Default: 1.
+        memory (str | Unset): The static memory request as a quantity. Example: 350Gi.
+        cpu (str | Unset): The static CPU request as a quantity. Example: 6.
+        max_memory (str | Unset): Maximum allocation as a quantity, for example the memory of the
+            largest node. Example: 384Gi.
+        execution_timeout_seconds (float | Unset): Execution timeout of the task; the answer has
+            the probability that the run exceeds it.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -304,8 +304,8 @@ async def asyncio(
     task_id: str,
     namespace: str | Unset = UNSET,
     run_id: str | Unset = UNSET,
-    map_index: int | Unset = UNSET,
-    try_number: int | Unset = UNSET,
+    map_index: int | Unset = -1,
+    try_number: int | Unset = 1,
     memory: str | Unset = UNSET,
     cpu: str | Unset = UNSET,
     max_memory: str | Unset = UNSET,
@@ -327,20 +327,20 @@ async def asyncio(
     the probability that the run exceeds this timeout.
 
     Args:
-        dag_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
-            250 characters except control characters and '/'. Example: predict_demand.
-        task_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
-            250 characters except control characters and '/'. Example: predict_demand.
-        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
-        run_id (str | Unset): 1 to 250 characters except control characters. Example:
-            scheduled__2020-01-03T00:00:00+00:00.
+        dag_id (str): Id of the DAG. Example: pricing.
+        task_id (str): Id of the task. Example: predict_demand.
+        namespace (str | Unset): The namespace; `default` if omitted. Example: default.
+        run_id (str | Unset): If omitted, the request is an ad-hoc look-up and not a try. Example:
+            emea__2020-04-12__017.
         map_index (int | Unset): Index of a mapped task; -1 for a task that is not mapped.
-        try_number (int | Unset): Airflow's try number.
-        memory (str | Unset): A Kubernetes quantity of memory. Example: 350Gi.
-        cpu (str | Unset): A Kubernetes quantity of CPU. Example: 250m.
-        max_memory (str | Unset): A Kubernetes quantity of memory. Example: 350Gi.
-        execution_timeout_seconds (float | Unset):
+            Default: -1.
+        try_number (int | Unset): Airflow's try number. Default: 1.
+        memory (str | Unset): The static memory request as a quantity. Example: 350Gi.
+        cpu (str | Unset): The static CPU request as a quantity. Example: 6.
+        max_memory (str | Unset): Maximum allocation as a quantity, for example the memory of the
+            largest node. Example: 384Gi.
+        execution_timeout_seconds (float | Unset): Execution timeout of the task; the answer has
+            the probability that the run exceeds it.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.

@@ -96,7 +96,7 @@ def sync_detailed(
     again in the budget of runs.
 
     Args:
-        campaign (int):
+        campaign (int): The id of the campaign. Example: 1.
         body (CampaignClaimRequest):
 
     Raises:
@@ -149,7 +149,7 @@ def sync(
     again in the budget of runs.
 
     Args:
-        campaign (int):
+        campaign (int): The id of the campaign. Example: 1.
         body (CampaignClaimRequest):
 
     Raises:
@@ -197,7 +197,7 @@ async def asyncio_detailed(
     again in the budget of runs.
 
     Args:
-        campaign (int):
+        campaign (int): The id of the campaign. Example: 1.
         body (CampaignClaimRequest):
 
     Raises:
@@ -248,7 +248,7 @@ async def asyncio(
     again in the budget of runs.
 
     Args:
-        campaign (int):
+        campaign (int): The id of the campaign. Example: 1.
         body (CampaignClaimRequest):
 
     Raises:

@@ -64,7 +64,7 @@ def sync_detailed(
      Contains the number of runs in each state, the used part of the budget, and the newest failed runs.
 
     Args:
-        campaign (int):
+        campaign (int): The id of the campaign. Example: 1.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -94,7 +94,7 @@ def sync(
      Contains the number of runs in each state, the used part of the budget, and the newest failed runs.
 
     Args:
-        campaign (int):
+        campaign (int): The id of the campaign. Example: 1.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -119,7 +119,7 @@ async def asyncio_detailed(
      Contains the number of runs in each state, the used part of the budget, and the newest failed runs.
 
     Args:
-        campaign (int):
+        campaign (int): The id of the campaign. Example: 1.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -147,7 +147,7 @@ async def asyncio(
      Contains the number of runs in each state, the used part of the budget, and the newest failed runs.
 
     Args:
-        campaign (int):
+        campaign (int): The id of the campaign. Example: 1.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.

@@ -69,8 +69,8 @@ def sync_detailed(
      Contains the tasks of the current attempt with at least one reported try.
 
     Args:
-        campaign (int):
-        n (int):
+        campaign (int): The id of the campaign. Example: 1.
+        n (int): The number of the run. Example: 1.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -102,8 +102,8 @@ def sync(
      Contains the tasks of the current attempt with at least one reported try.
 
     Args:
-        campaign (int):
-        n (int):
+        campaign (int): The id of the campaign. Example: 1.
+        n (int): The number of the run. Example: 1.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -130,8 +130,8 @@ async def asyncio_detailed(
      Contains the tasks of the current attempt with at least one reported try.
 
     Args:
-        campaign (int):
-        n (int):
+        campaign (int): The id of the campaign. Example: 1.
+        n (int): The number of the run. Example: 1.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -161,8 +161,8 @@ async def asyncio(
      Contains the tasks of the current attempt with at least one reported try.
 
     Args:
-        campaign (int):
-        n (int):
+        campaign (int): The id of the campaign. Example: 1.
+        n (int): The number of the run. Example: 1.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.

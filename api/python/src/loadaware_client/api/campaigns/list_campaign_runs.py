@@ -89,12 +89,12 @@ def sync_detailed(
      Lists all runs, or only the runs in `state`.
 
     Args:
-        campaign (int):
+        campaign (int): The id of the campaign. Example: 1.
         state (CampaignState | Unset): 0: registered. Deployment: 10 claimed by a trigger, 11
             running, 15 failed, 17 succeeded. DAG run: 30 claimed by a trigger, 31 running, 35 failed,
             37 succeeded. Profiling: 50 claimed by a trigger, 51 running, 55 failed, 57 succeeded.
-        limit (int | Unset):  Default: 100.
-        cursor (str | Unset):
+        limit (int | Unset): Maximum number of entries. Default: 100. Example: 50.
+        cursor (str | Unset): `next_cursor` of the previous page.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -130,12 +130,12 @@ def sync(
      Lists all runs, or only the runs in `state`.
 
     Args:
-        campaign (int):
+        campaign (int): The id of the campaign. Example: 1.
         state (CampaignState | Unset): 0: registered. Deployment: 10 claimed by a trigger, 11
             running, 15 failed, 17 succeeded. DAG run: 30 claimed by a trigger, 31 running, 35 failed,
             37 succeeded. Profiling: 50 claimed by a trigger, 51 running, 55 failed, 57 succeeded.
-        limit (int | Unset):  Default: 100.
-        cursor (str | Unset):
+        limit (int | Unset): Maximum number of entries. Default: 100. Example: 50.
+        cursor (str | Unset): `next_cursor` of the previous page.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -166,12 +166,12 @@ async def asyncio_detailed(
      Lists all runs, or only the runs in `state`.
 
     Args:
-        campaign (int):
+        campaign (int): The id of the campaign. Example: 1.
         state (CampaignState | Unset): 0: registered. Deployment: 10 claimed by a trigger, 11
             running, 15 failed, 17 succeeded. DAG run: 30 claimed by a trigger, 31 running, 35 failed,
             37 succeeded. Profiling: 50 claimed by a trigger, 51 running, 55 failed, 57 succeeded.
-        limit (int | Unset):  Default: 100.
-        cursor (str | Unset):
+        limit (int | Unset): Maximum number of entries. Default: 100. Example: 50.
+        cursor (str | Unset): `next_cursor` of the previous page.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -205,12 +205,12 @@ async def asyncio(
      Lists all runs, or only the runs in `state`.
 
     Args:
-        campaign (int):
+        campaign (int): The id of the campaign. Example: 1.
         state (CampaignState | Unset): 0: registered. Deployment: 10 claimed by a trigger, 11
             running, 15 failed, 17 succeeded. DAG run: 30 claimed by a trigger, 31 running, 35 failed,
             37 succeeded. Profiling: 50 claimed by a trigger, 51 running, 55 failed, 57 succeeded.
-        limit (int | Unset):  Default: 100.
-        cursor (str | Unset):
+        limit (int | Unset): Maximum number of entries. Default: 100. Example: 50.
+        cursor (str | Unset): `next_cursor` of the previous page.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.

@@ -71,8 +71,8 @@ def sync_detailed(
     production needs it.
 
     Args:
-        limit (int | Unset):  Default: 100.
-        cursor (str | Unset):
+        limit (int | Unset): Maximum number of entries. Default: 100. Example: 50.
+        cursor (str | Unset): `next_cursor` of the previous page.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -105,8 +105,8 @@ def sync(
     production needs it.
 
     Args:
-        limit (int | Unset):  Default: 100.
-        cursor (str | Unset):
+        limit (int | Unset): Maximum number of entries. Default: 100. Example: 50.
+        cursor (str | Unset): `next_cursor` of the previous page.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -134,8 +134,8 @@ async def asyncio_detailed(
     production needs it.
 
     Args:
-        limit (int | Unset):  Default: 100.
-        cursor (str | Unset):
+        limit (int | Unset): Maximum number of entries. Default: 100. Example: 50.
+        cursor (str | Unset): `next_cursor` of the previous page.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -166,8 +166,8 @@ async def asyncio(
     production needs it.
 
     Args:
-        limit (int | Unset):  Default: 100.
-        cursor (str | Unset):
+        limit (int | Unset): Maximum number of entries. Default: 100. Example: 50.
+        cursor (str | Unset): `next_cursor` of the previous page.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.

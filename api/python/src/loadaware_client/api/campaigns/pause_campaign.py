@@ -64,7 +64,7 @@ def sync_detailed(
      Triggers get no runs: no further run and no profiling starts. Active runs are still checked.
 
     Args:
-        campaign (int):
+        campaign (int): The id of the campaign. Example: 1.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -94,7 +94,7 @@ def sync(
      Triggers get no runs: no further run and no profiling starts. Active runs are still checked.
 
     Args:
-        campaign (int):
+        campaign (int): The id of the campaign. Example: 1.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -119,7 +119,7 @@ async def asyncio_detailed(
      Triggers get no runs: no further run and no profiling starts. Active runs are still checked.
 
     Args:
-        campaign (int):
+        campaign (int): The id of the campaign. Example: 1.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -147,7 +147,7 @@ async def asyncio(
      Triggers get no runs: no further run and no profiling starts. Active runs are still checked.
 
     Args:
-        campaign (int):
+        campaign (int): The id of the campaign. Example: 1.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.

@@ -78,7 +78,7 @@ def sync_detailed(
     archived DAG run; the conf of the campaign overrides it.
 
     Args:
-        campaign (int):
+        campaign (int): The id of the campaign. Example: 1.
         body (CampaignRunsRequest):
 
     Raises:
@@ -113,7 +113,7 @@ def sync(
     archived DAG run; the conf of the campaign overrides it.
 
     Args:
-        campaign (int):
+        campaign (int): The id of the campaign. Example: 1.
         body (CampaignRunsRequest):
 
     Raises:
@@ -143,7 +143,7 @@ async def asyncio_detailed(
     archived DAG run; the conf of the campaign overrides it.
 
     Args:
-        campaign (int):
+        campaign (int): The id of the campaign. Example: 1.
         body (CampaignRunsRequest):
 
     Raises:
@@ -176,7 +176,7 @@ async def asyncio(
     archived DAG run; the conf of the campaign overrides it.
 
     Args:
-        campaign (int):
+        campaign (int): The id of the campaign. Example: 1.
         body (CampaignRunsRequest):
 
     Raises:

@@ -78,7 +78,7 @@ def sync_detailed(
     `stuck_after_seconds`. It restarts and deletes nothing.
 
     Args:
-        campaign (int):
+        campaign (int): The id of the campaign. Example: 1.
         body (CampaignReleaseRequest):
 
     Raises:
@@ -113,7 +113,7 @@ def sync(
     `stuck_after_seconds`. It restarts and deletes nothing.
 
     Args:
-        campaign (int):
+        campaign (int): The id of the campaign. Example: 1.
         body (CampaignReleaseRequest):
 
     Raises:
@@ -143,7 +143,7 @@ async def asyncio_detailed(
     `stuck_after_seconds`. It restarts and deletes nothing.
 
     Args:
-        campaign (int):
+        campaign (int): The id of the campaign. Example: 1.
         body (CampaignReleaseRequest):
 
     Raises:
@@ -176,7 +176,7 @@ async def asyncio(
     `stuck_after_seconds`. It restarts and deletes nothing.
 
     Args:
-        campaign (int):
+        campaign (int): The id of the campaign. Example: 1.
         body (CampaignReleaseRequest):
 
     Raises:

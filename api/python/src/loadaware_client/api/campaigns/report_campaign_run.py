@@ -95,8 +95,8 @@ def sync_detailed(
     | profiling | 51 (running) | 55 (failed), 57 (succeeded), or 51 (still running) |
 
     Args:
-        campaign (int):
-        n (int):
+        campaign (int): The id of the campaign. Example: 1.
+        n (int): The number of the run. Example: 1.
         body (CampaignResultRequest):
 
     Raises:
@@ -142,8 +142,8 @@ def sync(
     | profiling | 51 (running) | 55 (failed), 57 (succeeded), or 51 (still running) |
 
     Args:
-        campaign (int):
-        n (int):
+        campaign (int): The id of the campaign. Example: 1.
+        n (int): The number of the run. Example: 1.
         body (CampaignResultRequest):
 
     Raises:
@@ -184,8 +184,8 @@ async def asyncio_detailed(
     | profiling | 51 (running) | 55 (failed), 57 (succeeded), or 51 (still running) |
 
     Args:
-        campaign (int):
-        n (int):
+        campaign (int): The id of the campaign. Example: 1.
+        n (int): The number of the run. Example: 1.
         body (CampaignResultRequest):
 
     Raises:
@@ -229,8 +229,8 @@ async def asyncio(
     | profiling | 51 (running) | 55 (failed), 57 (succeeded), or 51 (still running) |
 
     Args:
-        campaign (int):
-        n (int):
+        campaign (int): The id of the campaign. Example: 1.
+        n (int): The number of the run. Example: 1.
         body (CampaignResultRequest):
 
     Raises:

@@ -87,8 +87,8 @@ def sync_detailed(
     attempt with another run id. A claimed or active run cannot be reset.
 
     Args:
-        campaign (int):
-        n (int):
+        campaign (int): The id of the campaign. Example: 1.
+        n (int): The number of the run. Example: 1.
         body (CampaignResetRequest):
 
     Raises:
@@ -126,8 +126,8 @@ def sync(
     attempt with another run id. A claimed or active run cannot be reset.
 
     Args:
-        campaign (int):
-        n (int):
+        campaign (int): The id of the campaign. Example: 1.
+        n (int): The number of the run. Example: 1.
         body (CampaignResetRequest):
 
     Raises:
@@ -160,8 +160,8 @@ async def asyncio_detailed(
     attempt with another run id. A claimed or active run cannot be reset.
 
     Args:
-        campaign (int):
-        n (int):
+        campaign (int): The id of the campaign. Example: 1.
+        n (int): The number of the run. Example: 1.
         body (CampaignResetRequest):
 
     Raises:
@@ -197,8 +197,8 @@ async def asyncio(
     attempt with another run id. A claimed or active run cannot be reset.
 
     Args:
-        campaign (int):
-        n (int):
+        campaign (int): The id of the campaign. Example: 1.
+        n (int): The number of the run. Example: 1.
         body (CampaignResetRequest):
 
     Raises:

@@ -75,7 +75,7 @@ def sync_detailed(
     again at the next claim.
 
     Args:
-        campaign (int):
+        campaign (int): The id of the campaign. Example: 1.
         body (CampaignResumeRequest):
 
     Raises:
@@ -109,7 +109,7 @@ def sync(
     again at the next claim.
 
     Args:
-        campaign (int):
+        campaign (int): The id of the campaign. Example: 1.
         body (CampaignResumeRequest):
 
     Raises:
@@ -138,7 +138,7 @@ async def asyncio_detailed(
     again at the next claim.
 
     Args:
-        campaign (int):
+        campaign (int): The id of the campaign. Example: 1.
         body (CampaignResumeRequest):
 
     Raises:
@@ -170,7 +170,7 @@ async def asyncio(
     again at the next claim.
 
     Args:
-        campaign (int):
+        campaign (int): The id of the campaign. Example: 1.
         body (CampaignResumeRequest):
 
     Raises:

@@ -100,13 +100,12 @@ def sync_detailed(
     The server rejects a version that it cannot load with 409, and nothing changes.
 
     Args:
-        dag_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
-            250 characters except control characters and '/'. Example: predict_demand.
-        task_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
-            250 characters except control characters and '/'. Example: predict_demand.
-        version (int):
-        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        dag_id (str): Id of the DAG. A caller that writes the path itself must percent-encode it.
+            Example: pricing.
+        task_id (str): Id of the task. A caller that writes the path itself must percent-encode
+            it. Example: predict_demand.
+        version (int):  Example: 1.
+        namespace (str | Unset): The namespace; `default` if omitted. Example: default.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -157,13 +156,12 @@ def sync(
     The server rejects a version that it cannot load with 409, and nothing changes.
 
     Args:
-        dag_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
-            250 characters except control characters and '/'. Example: predict_demand.
-        task_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
-            250 characters except control characters and '/'. Example: predict_demand.
-        version (int):
-        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        dag_id (str): Id of the DAG. A caller that writes the path itself must percent-encode it.
+            Example: pricing.
+        task_id (str): Id of the task. A caller that writes the path itself must percent-encode
+            it. Example: predict_demand.
+        version (int):  Example: 1.
+        namespace (str | Unset): The namespace; `default` if omitted. Example: default.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -209,13 +207,12 @@ async def asyncio_detailed(
     The server rejects a version that it cannot load with 409, and nothing changes.
 
     Args:
-        dag_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
-            250 characters except control characters and '/'. Example: predict_demand.
-        task_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
-            250 characters except control characters and '/'. Example: predict_demand.
-        version (int):
-        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        dag_id (str): Id of the DAG. A caller that writes the path itself must percent-encode it.
+            Example: pricing.
+        task_id (str): Id of the task. A caller that writes the path itself must percent-encode
+            it. Example: predict_demand.
+        version (int):  Example: 1.
+        namespace (str | Unset): The namespace; `default` if omitted. Example: default.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -264,13 +261,12 @@ async def asyncio(
     The server rejects a version that it cannot load with 409, and nothing changes.
 
     Args:
-        dag_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
-            250 characters except control characters and '/'. Example: predict_demand.
-        task_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
-            250 characters except control characters and '/'. Example: predict_demand.
-        version (int):
-        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        dag_id (str): Id of the DAG. A caller that writes the path itself must percent-encode it.
+            Example: pricing.
+        task_id (str): Id of the task. A caller that writes the path itself must percent-encode
+            it. Example: predict_demand.
+        version (int):  Example: 1.
+        namespace (str | Unset): The namespace; `default` if omitted. Example: default.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.

@@ -62,7 +62,7 @@ def sync_detailed(
      Ends the replay if it is running or waiting. Cancelling twice answers 404.
 
     Args:
-        whatif_id (str):
+        whatif_id (str):  Example: F6ZW2L5RQR7YRVP7QE7ZDXG2ME.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -92,7 +92,7 @@ def sync(
      Ends the replay if it is running or waiting. Cancelling twice answers 404.
 
     Args:
-        whatif_id (str):
+        whatif_id (str):  Example: F6ZW2L5RQR7YRVP7QE7ZDXG2ME.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -117,7 +117,7 @@ async def asyncio_detailed(
      Ends the replay if it is running or waiting. Cancelling twice answers 404.
 
     Args:
-        whatif_id (str):
+        whatif_id (str):  Example: F6ZW2L5RQR7YRVP7QE7ZDXG2ME.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -145,7 +145,7 @@ async def asyncio(
      Ends the replay if it is running or waiting. Cancelling twice answers 404.
 
     Args:
-        whatif_id (str):
+        whatif_id (str):  Example: F6ZW2L5RQR7YRVP7QE7ZDXG2ME.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.

@@ -75,12 +75,11 @@ def sync_detailed(
      The server deletes reports, predictions, models and policy. An entry in `GET /audit` remains.
 
     Args:
-        dag_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
-            250 characters except control characters and '/'. Example: predict_demand.
-        task_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
-            250 characters except control characters and '/'. Example: predict_demand.
-        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        dag_id (str): Id of the DAG. A caller that writes the path itself must percent-encode it.
+            Example: pricing.
+        task_id (str): Id of the task. A caller that writes the path itself must percent-encode
+            it. Example: predict_demand.
+        namespace (str | Unset): The namespace; `default` if omitted. Example: default.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -114,12 +113,11 @@ def sync(
      The server deletes reports, predictions, models and policy. An entry in `GET /audit` remains.
 
     Args:
-        dag_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
-            250 characters except control characters and '/'. Example: predict_demand.
-        task_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
-            250 characters except control characters and '/'. Example: predict_demand.
-        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        dag_id (str): Id of the DAG. A caller that writes the path itself must percent-encode it.
+            Example: pricing.
+        task_id (str): Id of the task. A caller that writes the path itself must percent-encode
+            it. Example: predict_demand.
+        namespace (str | Unset): The namespace; `default` if omitted. Example: default.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -148,12 +146,11 @@ async def asyncio_detailed(
      The server deletes reports, predictions, models and policy. An entry in `GET /audit` remains.
 
     Args:
-        dag_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
-            250 characters except control characters and '/'. Example: predict_demand.
-        task_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
-            250 characters except control characters and '/'. Example: predict_demand.
-        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        dag_id (str): Id of the DAG. A caller that writes the path itself must percent-encode it.
+            Example: pricing.
+        task_id (str): Id of the task. A caller that writes the path itself must percent-encode
+            it. Example: predict_demand.
+        namespace (str | Unset): The namespace; `default` if omitted. Example: default.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -185,12 +182,11 @@ async def asyncio(
      The server deletes reports, predictions, models and policy. An entry in `GET /audit` remains.
 
     Args:
-        dag_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
-            250 characters except control characters and '/'. Example: predict_demand.
-        task_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
-            250 characters except control characters and '/'. Example: predict_demand.
-        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        dag_id (str): Id of the DAG. A caller that writes the path itself must percent-encode it.
+            Example: pricing.
+        task_id (str): Id of the task. A caller that writes the path itself must percent-encode
+            it. Example: predict_demand.
+        namespace (str | Unset): The namespace; `default` if omitted. Example: default.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.

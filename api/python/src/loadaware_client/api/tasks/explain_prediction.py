@@ -70,7 +70,8 @@ def sync_detailed(
     was OOM-killed, `killed` says why, and which amount would have held.
 
     Args:
-        prediction_id (str): `prediction_id` of a prediction.
+        prediction_id (str): `prediction_id` of a prediction. Example:
+            01a203db-3767-75af-9372-ef21f00e90a2.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -104,7 +105,8 @@ def sync(
     was OOM-killed, `killed` says why, and which amount would have held.
 
     Args:
-        prediction_id (str): `prediction_id` of a prediction.
+        prediction_id (str): `prediction_id` of a prediction. Example:
+            01a203db-3767-75af-9372-ef21f00e90a2.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -133,7 +135,8 @@ async def asyncio_detailed(
     was OOM-killed, `killed` says why, and which amount would have held.
 
     Args:
-        prediction_id (str): `prediction_id` of a prediction.
+        prediction_id (str): `prediction_id` of a prediction. Example:
+            01a203db-3767-75af-9372-ef21f00e90a2.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -165,7 +168,8 @@ async def asyncio(
     was OOM-killed, `killed` says why, and which amount would have held.
 
     Args:
-        prediction_id (str): `prediction_id` of a prediction.
+        prediction_id (str): `prediction_id` of a prediction. Example:
+            01a203db-3767-75af-9372-ef21f00e90a2.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.

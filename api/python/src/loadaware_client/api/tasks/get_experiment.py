@@ -77,8 +77,8 @@ def sync_detailed(
     models only with `blobs`.
 
     Args:
-        experiment (str):
-        blobs (bool | Unset):  Default: False.
+        experiment (str): The id, or the percent-encoded name. Example: 1.
+        blobs (bool | Unset): Include the bytes of the models. Default: False.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -111,8 +111,8 @@ def sync(
     models only with `blobs`.
 
     Args:
-        experiment (str):
-        blobs (bool | Unset):  Default: False.
+        experiment (str): The id, or the percent-encoded name. Example: 1.
+        blobs (bool | Unset): Include the bytes of the models. Default: False.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -140,8 +140,8 @@ async def asyncio_detailed(
     models only with `blobs`.
 
     Args:
-        experiment (str):
-        blobs (bool | Unset):  Default: False.
+        experiment (str): The id, or the percent-encoded name. Example: 1.
+        blobs (bool | Unset): Include the bytes of the models. Default: False.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -172,8 +172,8 @@ async def asyncio(
     models only with `blobs`.
 
     Args:
-        experiment (str):
-        blobs (bool | Unset):  Default: False.
+        experiment (str): The id, or the percent-encoded name. Example: 1.
+        blobs (bool | Unset): Include the bytes of the models. Default: False.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.

@@ -77,12 +77,11 @@ def sync_detailed(
      Returns the policy that predictions apply, with defaults for all fields that are not set.
 
     Args:
-        dag_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
-            250 characters except control characters and '/'. Example: predict_demand.
-        task_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
-            250 characters except control characters and '/'. Example: predict_demand.
-        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        dag_id (str): Id of the DAG. A caller that writes the path itself must percent-encode it.
+            Example: pricing.
+        task_id (str): Id of the task. A caller that writes the path itself must percent-encode
+            it. Example: predict_demand.
+        namespace (str | Unset): The namespace; `default` if omitted. Example: default.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -116,12 +115,11 @@ def sync(
      Returns the policy that predictions apply, with defaults for all fields that are not set.
 
     Args:
-        dag_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
-            250 characters except control characters and '/'. Example: predict_demand.
-        task_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
-            250 characters except control characters and '/'. Example: predict_demand.
-        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        dag_id (str): Id of the DAG. A caller that writes the path itself must percent-encode it.
+            Example: pricing.
+        task_id (str): Id of the task. A caller that writes the path itself must percent-encode
+            it. Example: predict_demand.
+        namespace (str | Unset): The namespace; `default` if omitted. Example: default.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -150,12 +148,11 @@ async def asyncio_detailed(
      Returns the policy that predictions apply, with defaults for all fields that are not set.
 
     Args:
-        dag_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
-            250 characters except control characters and '/'. Example: predict_demand.
-        task_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
-            250 characters except control characters and '/'. Example: predict_demand.
-        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        dag_id (str): Id of the DAG. A caller that writes the path itself must percent-encode it.
+            Example: pricing.
+        task_id (str): Id of the task. A caller that writes the path itself must percent-encode
+            it. Example: predict_demand.
+        namespace (str | Unset): The namespace; `default` if omitted. Example: default.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -187,12 +184,11 @@ async def asyncio(
      Returns the policy that predictions apply, with defaults for all fields that are not set.
 
     Args:
-        dag_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
-            250 characters except control characters and '/'. Example: predict_demand.
-        task_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
-            250 characters except control characters and '/'. Example: predict_demand.
-        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        dag_id (str): Id of the DAG. A caller that writes the path itself must percent-encode it.
+            Example: pricing.
+        task_id (str): Id of the task. A caller that writes the path itself must percent-encode
+            it. Example: predict_demand.
+        namespace (str | Unset): The namespace; `default` if omitted. Example: default.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.

@@ -70,7 +70,8 @@ def sync_detailed(
     fields of `duration` are null.
 
     Args:
-        prediction_id (str): `prediction_id` of a prediction.
+        prediction_id (str): `prediction_id` of a prediction. Example:
+            01a203db-3767-75af-9372-ef21f00e90a2.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -106,7 +107,8 @@ def sync(
     fields of `duration` are null.
 
     Args:
-        prediction_id (str): `prediction_id` of a prediction.
+        prediction_id (str): `prediction_id` of a prediction. Example:
+            01a203db-3767-75af-9372-ef21f00e90a2.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -137,7 +139,8 @@ async def asyncio_detailed(
     fields of `duration` are null.
 
     Args:
-        prediction_id (str): `prediction_id` of a prediction.
+        prediction_id (str): `prediction_id` of a prediction. Example:
+            01a203db-3767-75af-9372-ef21f00e90a2.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -171,7 +174,8 @@ async def asyncio(
     fields of `duration` are null.
 
     Args:
-        prediction_id (str): `prediction_id` of a prediction.
+        prediction_id (str): `prediction_id` of a prediction. Example:
+            01a203db-3767-75af-9372-ef21f00e90a2.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.

@@ -90,15 +90,14 @@ def sync_detailed(
     would have made. Only tasks in the scope of the token are included.
 
     Args:
-        from_ (str | Unset):
-        to (str | Unset):
-        static (bool | Unset):  Default: False.
-        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
-        dag_id (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
-        task_id (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        from_ (str | Unset): The first UTC day, as in `GET /savings`. Example: 2020-04-01.
+        to (str | Unset): The UTC day after the last one, as in `GET /savings`. Example:
+            2020-05-01.
+        static (bool | Unset): Add one suggested static request for each task and each group.
+            Default: False. Example: True.
+        namespace (str | Unset): Only this namespace; all if omitted. Example: default.
+        dag_id (str | Unset): Only this DAG. Example: pricing.
+        task_id (str | Unset): Only tasks of this name. Example: predict_demand.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -144,15 +143,14 @@ def sync(
     would have made. Only tasks in the scope of the token are included.
 
     Args:
-        from_ (str | Unset):
-        to (str | Unset):
-        static (bool | Unset):  Default: False.
-        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
-        dag_id (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
-        task_id (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        from_ (str | Unset): The first UTC day, as in `GET /savings`. Example: 2020-04-01.
+        to (str | Unset): The UTC day after the last one, as in `GET /savings`. Example:
+            2020-05-01.
+        static (bool | Unset): Add one suggested static request for each task and each group.
+            Default: False. Example: True.
+        namespace (str | Unset): Only this namespace; all if omitted. Example: default.
+        dag_id (str | Unset): Only this DAG. Example: pricing.
+        task_id (str | Unset): Only tasks of this name. Example: predict_demand.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -193,15 +191,14 @@ async def asyncio_detailed(
     would have made. Only tasks in the scope of the token are included.
 
     Args:
-        from_ (str | Unset):
-        to (str | Unset):
-        static (bool | Unset):  Default: False.
-        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
-        dag_id (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
-        task_id (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        from_ (str | Unset): The first UTC day, as in `GET /savings`. Example: 2020-04-01.
+        to (str | Unset): The UTC day after the last one, as in `GET /savings`. Example:
+            2020-05-01.
+        static (bool | Unset): Add one suggested static request for each task and each group.
+            Default: False. Example: True.
+        namespace (str | Unset): Only this namespace; all if omitted. Example: default.
+        dag_id (str | Unset): Only this DAG. Example: pricing.
+        task_id (str | Unset): Only tasks of this name. Example: predict_demand.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -245,15 +242,14 @@ async def asyncio(
     would have made. Only tasks in the scope of the token are included.
 
     Args:
-        from_ (str | Unset):
-        to (str | Unset):
-        static (bool | Unset):  Default: False.
-        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
-        dag_id (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
-        task_id (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        from_ (str | Unset): The first UTC day, as in `GET /savings`. Example: 2020-04-01.
+        to (str | Unset): The UTC day after the last one, as in `GET /savings`. Example:
+            2020-05-01.
+        static (bool | Unset): Add one suggested static request for each task and each group.
+            Default: False. Example: True.
+        namespace (str | Unset): Only this namespace; all if omitted. Example: default.
+        dag_id (str | Unset): Only this DAG. Example: pricing.
+        task_id (str | Unset): Only tasks of this name. Example: predict_demand.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.

@@ -110,15 +110,16 @@ def sync_detailed(
     other reasons count only in `tries`. Only tasks in the scope of the token are included.
 
     Args:
-        from_ (str | Unset):
-        to (str | Unset):
-        by (GetSavingsBy | Unset):  Default: GetSavingsBy.DAG.
-        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
-        dag_id (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
-        task_id (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        from_ (str | Unset): The first UTC day: a date, or a time within it (RFC 3339). Example:
+            2020-04-01.
+        to (str | Unset): The UTC day after the last one: a date; or a time, whose day is included
+            unless it is midnight. Example: 2020-05-01.
+        by (GetSavingsBy | Unset): Key of the rows. The owner of a task is the `owner` of its
+            newest metadata; the row of tasks without an owner has no `owner`. Default:
+            GetSavingsBy.DAG. Example: task.
+        namespace (str | Unset): Only this namespace; all if omitted. Example: default.
+        dag_id (str | Unset): Only this DAG. Example: pricing.
+        task_id (str | Unset): Only tasks of this name. Example: predict_demand.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -179,15 +180,16 @@ def sync(
     other reasons count only in `tries`. Only tasks in the scope of the token are included.
 
     Args:
-        from_ (str | Unset):
-        to (str | Unset):
-        by (GetSavingsBy | Unset):  Default: GetSavingsBy.DAG.
-        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
-        dag_id (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
-        task_id (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        from_ (str | Unset): The first UTC day: a date, or a time within it (RFC 3339). Example:
+            2020-04-01.
+        to (str | Unset): The UTC day after the last one: a date; or a time, whose day is included
+            unless it is midnight. Example: 2020-05-01.
+        by (GetSavingsBy | Unset): Key of the rows. The owner of a task is the `owner` of its
+            newest metadata; the row of tasks without an owner has no `owner`. Default:
+            GetSavingsBy.DAG. Example: task.
+        namespace (str | Unset): Only this namespace; all if omitted. Example: default.
+        dag_id (str | Unset): Only this DAG. Example: pricing.
+        task_id (str | Unset): Only tasks of this name. Example: predict_demand.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -243,15 +245,16 @@ async def asyncio_detailed(
     other reasons count only in `tries`. Only tasks in the scope of the token are included.
 
     Args:
-        from_ (str | Unset):
-        to (str | Unset):
-        by (GetSavingsBy | Unset):  Default: GetSavingsBy.DAG.
-        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
-        dag_id (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
-        task_id (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        from_ (str | Unset): The first UTC day: a date, or a time within it (RFC 3339). Example:
+            2020-04-01.
+        to (str | Unset): The UTC day after the last one: a date; or a time, whose day is included
+            unless it is midnight. Example: 2020-05-01.
+        by (GetSavingsBy | Unset): Key of the rows. The owner of a task is the `owner` of its
+            newest metadata; the row of tasks without an owner has no `owner`. Default:
+            GetSavingsBy.DAG. Example: task.
+        namespace (str | Unset): Only this namespace; all if omitted. Example: default.
+        dag_id (str | Unset): Only this DAG. Example: pricing.
+        task_id (str | Unset): Only tasks of this name. Example: predict_demand.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -310,15 +313,16 @@ async def asyncio(
     other reasons count only in `tries`. Only tasks in the scope of the token are included.
 
     Args:
-        from_ (str | Unset):
-        to (str | Unset):
-        by (GetSavingsBy | Unset):  Default: GetSavingsBy.DAG.
-        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
-        dag_id (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
-        task_id (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        from_ (str | Unset): The first UTC day: a date, or a time within it (RFC 3339). Example:
+            2020-04-01.
+        to (str | Unset): The UTC day after the last one: a date; or a time, whose day is included
+            unless it is midnight. Example: 2020-05-01.
+        by (GetSavingsBy | Unset): Key of the rows. The owner of a task is the `owner` of its
+            newest metadata; the row of tasks without an owner has no `owner`. Default:
+            GetSavingsBy.DAG. Example: task.
+        namespace (str | Unset): Only this namespace; all if omitted. Example: default.
+        dag_id (str | Unset): Only this DAG. Example: pricing.
+        task_id (str | Unset): Only tasks of this name. Example: predict_demand.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.

@@ -15,8 +15,8 @@ def _get_kwargs(
     task_id: str,
     *,
     run_id: str,
-    map_index: int | Unset = UNSET,
-    try_number: int | Unset = UNSET,
+    map_index: int | Unset = -1,
+    try_number: int | Unset = 1,
     namespace: str | Unset = UNSET,
 ) -> dict[str, Any]:
 
@@ -98,8 +98,8 @@ def sync_detailed(
     *,
     client: AuthenticatedClient | Client,
     run_id: str,
-    map_index: int | Unset = UNSET,
-    try_number: int | Unset = UNSET,
+    map_index: int | Unset = -1,
+    try_number: int | Unset = 1,
     namespace: str | Unset = UNSET,
 ) -> Response[None | UsageSeriesType0 | Problem]:
     """Get the usage series of a try
@@ -108,16 +108,16 @@ def sync_detailed(
     or a voided report.
 
     Args:
-        dag_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
-            250 characters except control characters and '/'. Example: predict_demand.
-        task_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
-            250 characters except control characters and '/'. Example: predict_demand.
+        dag_id (str): Id of the DAG. A caller that writes the path itself must percent-encode it.
+            Example: pricing.
+        task_id (str): Id of the task. A caller that writes the path itself must percent-encode
+            it. Example: predict_demand.
         run_id (str): 1 to 250 characters except control characters. Example:
-            scheduled__2020-01-03T00:00:00+00:00.
+            emea__2020-04-12__017.
         map_index (int | Unset): Index of a mapped task; -1 for a task that is not mapped.
-        try_number (int | Unset): Airflow's try number.
-        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
+            Default: -1. Example: 4.
+        try_number (int | Unset): Airflow's try number. Default: 1. Example: 1.
+        namespace (str | Unset): The namespace; `default` if omitted. Example: default.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -148,8 +148,8 @@ def sync(
     *,
     client: AuthenticatedClient | Client,
     run_id: str,
-    map_index: int | Unset = UNSET,
-    try_number: int | Unset = UNSET,
+    map_index: int | Unset = -1,
+    try_number: int | Unset = 1,
     namespace: str | Unset = UNSET,
 ) -> None | UsageSeriesType0 | Problem | None:
     """Get the usage series of a try
@@ -158,16 +158,16 @@ def sync(
     or a voided report.
 
     Args:
-        dag_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
-            250 characters except control characters and '/'. Example: predict_demand.
-        task_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
-            250 characters except control characters and '/'. Example: predict_demand.
+        dag_id (str): Id of the DAG. A caller that writes the path itself must percent-encode it.
+            Example: pricing.
+        task_id (str): Id of the task. A caller that writes the path itself must percent-encode
+            it. Example: predict_demand.
         run_id (str): 1 to 250 characters except control characters. Example:
-            scheduled__2020-01-03T00:00:00+00:00.
+            emea__2020-04-12__017.
         map_index (int | Unset): Index of a mapped task; -1 for a task that is not mapped.
-        try_number (int | Unset): Airflow's try number.
-        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
+            Default: -1. Example: 4.
+        try_number (int | Unset): Airflow's try number. Default: 1. Example: 1.
+        namespace (str | Unset): The namespace; `default` if omitted. Example: default.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -193,8 +193,8 @@ async def asyncio_detailed(
     *,
     client: AuthenticatedClient | Client,
     run_id: str,
-    map_index: int | Unset = UNSET,
-    try_number: int | Unset = UNSET,
+    map_index: int | Unset = -1,
+    try_number: int | Unset = 1,
     namespace: str | Unset = UNSET,
 ) -> Response[None | UsageSeriesType0 | Problem]:
     """Get the usage series of a try
@@ -203,16 +203,16 @@ async def asyncio_detailed(
     or a voided report.
 
     Args:
-        dag_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
-            250 characters except control characters and '/'. Example: predict_demand.
-        task_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
-            250 characters except control characters and '/'. Example: predict_demand.
+        dag_id (str): Id of the DAG. A caller that writes the path itself must percent-encode it.
+            Example: pricing.
+        task_id (str): Id of the task. A caller that writes the path itself must percent-encode
+            it. Example: predict_demand.
         run_id (str): 1 to 250 characters except control characters. Example:
-            scheduled__2020-01-03T00:00:00+00:00.
+            emea__2020-04-12__017.
         map_index (int | Unset): Index of a mapped task; -1 for a task that is not mapped.
-        try_number (int | Unset): Airflow's try number.
-        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
+            Default: -1. Example: 4.
+        try_number (int | Unset): Airflow's try number. Default: 1. Example: 1.
+        namespace (str | Unset): The namespace; `default` if omitted. Example: default.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -241,8 +241,8 @@ async def asyncio(
     *,
     client: AuthenticatedClient | Client,
     run_id: str,
-    map_index: int | Unset = UNSET,
-    try_number: int | Unset = UNSET,
+    map_index: int | Unset = -1,
+    try_number: int | Unset = 1,
     namespace: str | Unset = UNSET,
 ) -> None | UsageSeriesType0 | Problem | None:
     """Get the usage series of a try
@@ -251,16 +251,16 @@ async def asyncio(
     or a voided report.
 
     Args:
-        dag_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
-            250 characters except control characters and '/'. Example: predict_demand.
-        task_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
-            250 characters except control characters and '/'. Example: predict_demand.
+        dag_id (str): Id of the DAG. A caller that writes the path itself must percent-encode it.
+            Example: pricing.
+        task_id (str): Id of the task. A caller that writes the path itself must percent-encode
+            it. Example: predict_demand.
         run_id (str): 1 to 250 characters except control characters. Example:
-            scheduled__2020-01-03T00:00:00+00:00.
+            emea__2020-04-12__017.
         map_index (int | Unset): Index of a mapped task; -1 for a task that is not mapped.
-        try_number (int | Unset): Airflow's try number.
-        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
+            Default: -1. Example: 4.
+        try_number (int | Unset): Airflow's try number. Default: 1. Example: 1.
+        namespace (str | Unset): The namespace; `default` if omitted. Example: default.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.

@@ -80,20 +80,22 @@ def sync_detailed(
 ) -> Response[Problem | TaskPhases]:
     """Describe the phases of a task, its plan, and what plans would save
 
-     Phases and plans are learned from the series of successes (`detailed_series`, else `usage_series`),
-    within about ten minutes of their reports. `savings` compares
+     Phases and plans are learned from the series of successes, within about ten minutes of their
+    reports: from
+    `detailed_series`, else from a `usage_series` that covers at least ten minutes in steps of at most
+    ten minutes. `savings` compares
     plans with the static grant on these runs: each run was planned before its series was learned,
     whether or not its limit
     followed a plan. The answer is 404 before the first run is learned.
 
     Args:
-        dag_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
-            250 characters except control characters and '/'. Example: predict_demand.
-        task_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
-            250 characters except control characters and '/'. Example: predict_demand.
-        runs (int | Unset):  Default: 4.
-        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        dag_id (str): Id of the DAG. A caller that writes the path itself must percent-encode it.
+            Example: pricing.
+        task_id (str): Id of the task. A caller that writes the path itself must percent-encode
+            it. Example: predict_demand.
+        runs (int | Unset): Number of newest runs whose usage and replayed limits are in the
+            answer. Default: 4.
+        namespace (str | Unset): The namespace; `default` if omitted. Example: default.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -126,20 +128,22 @@ def sync(
 ) -> Problem | TaskPhases | None:
     """Describe the phases of a task, its plan, and what plans would save
 
-     Phases and plans are learned from the series of successes (`detailed_series`, else `usage_series`),
-    within about ten minutes of their reports. `savings` compares
+     Phases and plans are learned from the series of successes, within about ten minutes of their
+    reports: from
+    `detailed_series`, else from a `usage_series` that covers at least ten minutes in steps of at most
+    ten minutes. `savings` compares
     plans with the static grant on these runs: each run was planned before its series was learned,
     whether or not its limit
     followed a plan. The answer is 404 before the first run is learned.
 
     Args:
-        dag_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
-            250 characters except control characters and '/'. Example: predict_demand.
-        task_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
-            250 characters except control characters and '/'. Example: predict_demand.
-        runs (int | Unset):  Default: 4.
-        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        dag_id (str): Id of the DAG. A caller that writes the path itself must percent-encode it.
+            Example: pricing.
+        task_id (str): Id of the task. A caller that writes the path itself must percent-encode
+            it. Example: predict_demand.
+        runs (int | Unset): Number of newest runs whose usage and replayed limits are in the
+            answer. Default: 4.
+        namespace (str | Unset): The namespace; `default` if omitted. Example: default.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -167,20 +171,22 @@ async def asyncio_detailed(
 ) -> Response[Problem | TaskPhases]:
     """Describe the phases of a task, its plan, and what plans would save
 
-     Phases and plans are learned from the series of successes (`detailed_series`, else `usage_series`),
-    within about ten minutes of their reports. `savings` compares
+     Phases and plans are learned from the series of successes, within about ten minutes of their
+    reports: from
+    `detailed_series`, else from a `usage_series` that covers at least ten minutes in steps of at most
+    ten minutes. `savings` compares
     plans with the static grant on these runs: each run was planned before its series was learned,
     whether or not its limit
     followed a plan. The answer is 404 before the first run is learned.
 
     Args:
-        dag_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
-            250 characters except control characters and '/'. Example: predict_demand.
-        task_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
-            250 characters except control characters and '/'. Example: predict_demand.
-        runs (int | Unset):  Default: 4.
-        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        dag_id (str): Id of the DAG. A caller that writes the path itself must percent-encode it.
+            Example: pricing.
+        task_id (str): Id of the task. A caller that writes the path itself must percent-encode
+            it. Example: predict_demand.
+        runs (int | Unset): Number of newest runs whose usage and replayed limits are in the
+            answer. Default: 4.
+        namespace (str | Unset): The namespace; `default` if omitted. Example: default.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -211,20 +217,22 @@ async def asyncio(
 ) -> Problem | TaskPhases | None:
     """Describe the phases of a task, its plan, and what plans would save
 
-     Phases and plans are learned from the series of successes (`detailed_series`, else `usage_series`),
-    within about ten minutes of their reports. `savings` compares
+     Phases and plans are learned from the series of successes, within about ten minutes of their
+    reports: from
+    `detailed_series`, else from a `usage_series` that covers at least ten minutes in steps of at most
+    ten minutes. `savings` compares
     plans with the static grant on these runs: each run was planned before its series was learned,
     whether or not its limit
     followed a plan. The answer is 404 before the first run is learned.
 
     Args:
-        dag_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
-            250 characters except control characters and '/'. Example: predict_demand.
-        task_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
-            250 characters except control characters and '/'. Example: predict_demand.
-        runs (int | Unset):  Default: 4.
-        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        dag_id (str): Id of the DAG. A caller that writes the path itself must percent-encode it.
+            Example: pricing.
+        task_id (str): Id of the task. A caller that writes the path itself must percent-encode
+            it. Example: predict_demand.
+        runs (int | Unset): Number of newest runs whose usage and replayed limits are in the
+            answer. Default: 4.
+        namespace (str | Unset): The namespace; `default` if omitted. Example: default.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.

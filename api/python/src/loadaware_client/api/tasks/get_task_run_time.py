@@ -96,15 +96,17 @@ def sync_detailed(
     are successes.
 
     Args:
-        dag_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
-            250 characters except control characters and '/'. Example: predict_demand.
-        task_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
-            250 characters except control characters and '/'. Example: predict_demand.
-        risk (float | Unset):  Default: 0.01.
-        elapsed_seconds (float | Unset):
-        execution_timeout_seconds (float | Unset):
-        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        dag_id (str): Id of the DAG. A caller that writes the path itself must percent-encode it.
+            Example: pricing.
+        task_id (str): Id of the task. A caller that writes the path itself must percent-encode
+            it. Example: predict_demand.
+        risk (float | Unset): Share of healthy runs (runs that work normally) that the suggested
+            timeout may stop. Default: 0.01.
+        elapsed_seconds (float | Unset): Time for which a try has run; adds its remaining time to
+            the answer.
+        execution_timeout_seconds (float | Unset): The timeout in use; adds the probability that a
+            run exceeds it to the answer.
+        namespace (str | Unset): The namespace; `default` if omitted. Example: default.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -151,15 +153,17 @@ def sync(
     are successes.
 
     Args:
-        dag_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
-            250 characters except control characters and '/'. Example: predict_demand.
-        task_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
-            250 characters except control characters and '/'. Example: predict_demand.
-        risk (float | Unset):  Default: 0.01.
-        elapsed_seconds (float | Unset):
-        execution_timeout_seconds (float | Unset):
-        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        dag_id (str): Id of the DAG. A caller that writes the path itself must percent-encode it.
+            Example: pricing.
+        task_id (str): Id of the task. A caller that writes the path itself must percent-encode
+            it. Example: predict_demand.
+        risk (float | Unset): Share of healthy runs (runs that work normally) that the suggested
+            timeout may stop. Default: 0.01.
+        elapsed_seconds (float | Unset): Time for which a try has run; adds its remaining time to
+            the answer.
+        execution_timeout_seconds (float | Unset): The timeout in use; adds the probability that a
+            run exceeds it to the answer.
+        namespace (str | Unset): The namespace; `default` if omitted. Example: default.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -201,15 +205,17 @@ async def asyncio_detailed(
     are successes.
 
     Args:
-        dag_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
-            250 characters except control characters and '/'. Example: predict_demand.
-        task_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
-            250 characters except control characters and '/'. Example: predict_demand.
-        risk (float | Unset):  Default: 0.01.
-        elapsed_seconds (float | Unset):
-        execution_timeout_seconds (float | Unset):
-        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        dag_id (str): Id of the DAG. A caller that writes the path itself must percent-encode it.
+            Example: pricing.
+        task_id (str): Id of the task. A caller that writes the path itself must percent-encode
+            it. Example: predict_demand.
+        risk (float | Unset): Share of healthy runs (runs that work normally) that the suggested
+            timeout may stop. Default: 0.01.
+        elapsed_seconds (float | Unset): Time for which a try has run; adds its remaining time to
+            the answer.
+        execution_timeout_seconds (float | Unset): The timeout in use; adds the probability that a
+            run exceeds it to the answer.
+        namespace (str | Unset): The namespace; `default` if omitted. Example: default.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -254,15 +260,17 @@ async def asyncio(
     are successes.
 
     Args:
-        dag_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
-            250 characters except control characters and '/'. Example: predict_demand.
-        task_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
-            250 characters except control characters and '/'. Example: predict_demand.
-        risk (float | Unset):  Default: 0.01.
-        elapsed_seconds (float | Unset):
-        execution_timeout_seconds (float | Unset):
-        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        dag_id (str): Id of the DAG. A caller that writes the path itself must percent-encode it.
+            Example: pricing.
+        task_id (str): Id of the task. A caller that writes the path itself must percent-encode
+            it. Example: predict_demand.
+        risk (float | Unset): Share of healthy runs (runs that work normally) that the suggested
+            timeout may stop. Default: 0.01.
+        elapsed_seconds (float | Unset): Time for which a try has run; adds its remaining time to
+            the answer.
+        execution_timeout_seconds (float | Unset): The timeout in use; adds the probability that a
+            run exceeds it to the answer.
+        namespace (str | Unset): The namespace; `default` if omitted. Example: default.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.

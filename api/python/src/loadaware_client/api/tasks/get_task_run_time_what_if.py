@@ -98,15 +98,15 @@ def sync_detailed(
     differ in other ways, too.
 
     Args:
-        dag_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
-            250 characters except control characters and '/'. Example: predict_demand.
-        task_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
-            250 characters except control characters and '/'. Example: predict_demand.
-        node_type (str | Unset):
-        from_node_type (str | Unset):
-        cluster_load (float | Unset):
-        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        dag_id (str): Id of the DAG. A caller that writes the path itself must percent-encode it.
+            Example: pricing.
+        task_id (str): Id of the task. A caller that writes the path itself must percent-encode
+            it. Example: predict_demand.
+        node_type (str | Unset): Node type after the change. Some run of the namespace must have
+            been reported with it.
+        from_node_type (str | Unset): Node type before the change; if omitted, that of each run.
+        cluster_load (float | Unset): Load of the cluster after the change.
+        namespace (str | Unset): The namespace; `default` if omitted. Example: default.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -153,15 +153,15 @@ def sync(
     differ in other ways, too.
 
     Args:
-        dag_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
-            250 characters except control characters and '/'. Example: predict_demand.
-        task_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
-            250 characters except control characters and '/'. Example: predict_demand.
-        node_type (str | Unset):
-        from_node_type (str | Unset):
-        cluster_load (float | Unset):
-        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        dag_id (str): Id of the DAG. A caller that writes the path itself must percent-encode it.
+            Example: pricing.
+        task_id (str): Id of the task. A caller that writes the path itself must percent-encode
+            it. Example: predict_demand.
+        node_type (str | Unset): Node type after the change. Some run of the namespace must have
+            been reported with it.
+        from_node_type (str | Unset): Node type before the change; if omitted, that of each run.
+        cluster_load (float | Unset): Load of the cluster after the change.
+        namespace (str | Unset): The namespace; `default` if omitted. Example: default.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -203,15 +203,15 @@ async def asyncio_detailed(
     differ in other ways, too.
 
     Args:
-        dag_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
-            250 characters except control characters and '/'. Example: predict_demand.
-        task_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
-            250 characters except control characters and '/'. Example: predict_demand.
-        node_type (str | Unset):
-        from_node_type (str | Unset):
-        cluster_load (float | Unset):
-        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        dag_id (str): Id of the DAG. A caller that writes the path itself must percent-encode it.
+            Example: pricing.
+        task_id (str): Id of the task. A caller that writes the path itself must percent-encode
+            it. Example: predict_demand.
+        node_type (str | Unset): Node type after the change. Some run of the namespace must have
+            been reported with it.
+        from_node_type (str | Unset): Node type before the change; if omitted, that of each run.
+        cluster_load (float | Unset): Load of the cluster after the change.
+        namespace (str | Unset): The namespace; `default` if omitted. Example: default.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -256,15 +256,15 @@ async def asyncio(
     differ in other ways, too.
 
     Args:
-        dag_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
-            250 characters except control characters and '/'. Example: predict_demand.
-        task_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
-            250 characters except control characters and '/'. Example: predict_demand.
-        node_type (str | Unset):
-        from_node_type (str | Unset):
-        cluster_load (float | Unset):
-        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        dag_id (str): Id of the DAG. A caller that writes the path itself must percent-encode it.
+            Example: pricing.
+        task_id (str): Id of the task. A caller that writes the path itself must percent-encode
+            it. Example: predict_demand.
+        node_type (str | Unset): Node type after the change. Some run of the namespace must have
+            been reported with it.
+        from_node_type (str | Unset): Node type before the change; if omitted, that of each run.
+        cluster_load (float | Unset): Load of the cluster after the change.
+        namespace (str | Unset): The namespace; `default` if omitted. Example: default.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.

@@ -81,10 +81,10 @@ def sync_detailed(
     are in both. Id 0 is the outlier group. The members are the tasks in the scope of the token.
 
     Args:
-        profile_id (int):
-        limit (int | Unset):  Default: 100.
-        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        profile_id (int): Id of a profile; 0 for the outlier group. Example: 1.
+        limit (int | Unset): Largest number of members. Default: 100. Example: 50.
+        namespace (str | Unset): If omitted, the only namespace of the token, or else `default`.
+            Example: default.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -119,10 +119,10 @@ def sync(
     are in both. Id 0 is the outlier group. The members are the tasks in the scope of the token.
 
     Args:
-        profile_id (int):
-        limit (int | Unset):  Default: 100.
-        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        profile_id (int): Id of a profile; 0 for the outlier group. Example: 1.
+        limit (int | Unset): Largest number of members. Default: 100. Example: 50.
+        namespace (str | Unset): If omitted, the only namespace of the token, or else `default`.
+            Example: default.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -152,10 +152,10 @@ async def asyncio_detailed(
     are in both. Id 0 is the outlier group. The members are the tasks in the scope of the token.
 
     Args:
-        profile_id (int):
-        limit (int | Unset):  Default: 100.
-        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        profile_id (int): Id of a profile; 0 for the outlier group. Example: 1.
+        limit (int | Unset): Largest number of members. Default: 100. Example: 50.
+        namespace (str | Unset): If omitted, the only namespace of the token, or else `default`.
+            Example: default.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -188,10 +188,10 @@ async def asyncio(
     are in both. Id 0 is the outlier group. The members are the tasks in the scope of the token.
 
     Args:
-        profile_id (int):
-        limit (int | Unset):  Default: 100.
-        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        profile_id (int): Id of a profile; 0 for the outlier group. Example: 1.
+        limit (int | Unset): Largest number of members. Default: 100. Example: 50.
+        namespace (str | Unset): If omitted, the only namespace of the token, or else `default`.
+            Example: default.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.

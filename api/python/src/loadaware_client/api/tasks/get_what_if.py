@@ -65,7 +65,7 @@ def sync_detailed(
     replay answers; others answer 404.
 
     Args:
-        whatif_id (str):
+        whatif_id (str):  Example: F6ZW2L5RQR7YRVP7QE7ZDXG2ME.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -96,7 +96,7 @@ def sync(
     replay answers; others answer 404.
 
     Args:
-        whatif_id (str):
+        whatif_id (str):  Example: F6ZW2L5RQR7YRVP7QE7ZDXG2ME.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -122,7 +122,7 @@ async def asyncio_detailed(
     replay answers; others answer 404.
 
     Args:
-        whatif_id (str):
+        whatif_id (str):  Example: F6ZW2L5RQR7YRVP7QE7ZDXG2ME.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -151,7 +151,7 @@ async def asyncio(
     replay answers; others answer 404.
 
     Args:
-        whatif_id (str):
+        whatif_id (str):  Example: F6ZW2L5RQR7YRVP7QE7ZDXG2ME.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.

@@ -86,14 +86,11 @@ def sync_detailed(
     published, it keeps only the newest 100 of each task.
 
     Args:
-        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
-        dag_id (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
-        task_id (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
-        limit (int | Unset):  Default: 100.
-        cursor (str | Unset):
+        namespace (str | Unset): Only this namespace; all if omitted. Example: default.
+        dag_id (str | Unset): Only this DAG. Example: pricing.
+        task_id (str | Unset): Only tasks of this name. Example: predict_demand.
+        limit (int | Unset): Maximum number of entries. Default: 100. Example: 50.
+        cursor (str | Unset): `next_cursor` of the previous page.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -137,14 +134,11 @@ def sync(
     published, it keeps only the newest 100 of each task.
 
     Args:
-        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
-        dag_id (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
-        task_id (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
-        limit (int | Unset):  Default: 100.
-        cursor (str | Unset):
+        namespace (str | Unset): Only this namespace; all if omitted. Example: default.
+        dag_id (str | Unset): Only this DAG. Example: pricing.
+        task_id (str | Unset): Only tasks of this name. Example: predict_demand.
+        limit (int | Unset): Maximum number of entries. Default: 100. Example: 50.
+        cursor (str | Unset): `next_cursor` of the previous page.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -183,14 +177,11 @@ async def asyncio_detailed(
     published, it keeps only the newest 100 of each task.
 
     Args:
-        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
-        dag_id (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
-        task_id (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
-        limit (int | Unset):  Default: 100.
-        cursor (str | Unset):
+        namespace (str | Unset): Only this namespace; all if omitted. Example: default.
+        dag_id (str | Unset): Only this DAG. Example: pricing.
+        task_id (str | Unset): Only tasks of this name. Example: predict_demand.
+        limit (int | Unset): Maximum number of entries. Default: 100. Example: 50.
+        cursor (str | Unset): `next_cursor` of the previous page.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -232,14 +223,11 @@ async def asyncio(
     published, it keeps only the newest 100 of each task.
 
     Args:
-        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
-        dag_id (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
-        task_id (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
-        limit (int | Unset):  Default: 100.
-        cursor (str | Unset):
+        namespace (str | Unset): Only this namespace; all if omitted. Example: default.
+        dag_id (str | Unset): Only this DAG. Example: pricing.
+        task_id (str | Unset): Only tasks of this name. Example: predict_demand.
+        limit (int | Unset): Maximum number of entries. Default: 100. Example: 50.
+        cursor (str | Unset): `next_cursor` of the previous page.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.

@@ -72,8 +72,9 @@ def sync_detailed(
     a limited scope cannot read experiments.
 
     Args:
-        limit (int | Unset):  Default: 20.
-        cursor (str | Unset):
+        limit (int | Unset): Maximum number of entries. Default: 20. Example: 20.
+        cursor (str | Unset): `next_cursor` of the previous page: only experiments with a smaller
+            id.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -107,8 +108,9 @@ def sync(
     a limited scope cannot read experiments.
 
     Args:
-        limit (int | Unset):  Default: 20.
-        cursor (str | Unset):
+        limit (int | Unset): Maximum number of entries. Default: 20. Example: 20.
+        cursor (str | Unset): `next_cursor` of the previous page: only experiments with a smaller
+            id.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -137,8 +139,9 @@ async def asyncio_detailed(
     a limited scope cannot read experiments.
 
     Args:
-        limit (int | Unset):  Default: 20.
-        cursor (str | Unset):
+        limit (int | Unset): Maximum number of entries. Default: 20. Example: 20.
+        cursor (str | Unset): `next_cursor` of the previous page: only experiments with a smaller
+            id.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -170,8 +173,9 @@ async def asyncio(
     a limited scope cannot read experiments.
 
     Args:
-        limit (int | Unset):  Default: 20.
-        cursor (str | Unset):
+        limit (int | Unset): Maximum number of entries. Default: 20. Example: 20.
+        cursor (str | Unset): `next_cursor` of the previous page: only experiments with a smaller
+            id.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.

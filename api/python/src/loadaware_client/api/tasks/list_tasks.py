@@ -72,10 +72,9 @@ def sync_detailed(
      Returns one page. The list contains only tasks in the scope of the token.
 
     Args:
-        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
-        limit (int | Unset):  Default: 100.
-        cursor (str | Unset):
+        namespace (str | Unset): Only this namespace; all if omitted. Example: default.
+        limit (int | Unset): Maximum number of entries. Default: 100. Example: 50.
+        cursor (str | Unset): `next_cursor` of the previous page.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -109,10 +108,9 @@ def sync(
      Returns one page. The list contains only tasks in the scope of the token.
 
     Args:
-        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
-        limit (int | Unset):  Default: 100.
-        cursor (str | Unset):
+        namespace (str | Unset): Only this namespace; all if omitted. Example: default.
+        limit (int | Unset): Maximum number of entries. Default: 100. Example: 50.
+        cursor (str | Unset): `next_cursor` of the previous page.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -141,10 +139,9 @@ async def asyncio_detailed(
      Returns one page. The list contains only tasks in the scope of the token.
 
     Args:
-        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
-        limit (int | Unset):  Default: 100.
-        cursor (str | Unset):
+        namespace (str | Unset): Only this namespace; all if omitted. Example: default.
+        limit (int | Unset): Maximum number of entries. Default: 100. Example: 50.
+        cursor (str | Unset): `next_cursor` of the previous page.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -176,10 +173,9 @@ async def asyncio(
      Returns one page. The list contains only tasks in the scope of the token.
 
     Args:
-        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
-        limit (int | Unset):  Default: 100.
-        cursor (str | Unset):
+        namespace (str | Unset): Only this namespace; all if omitted. Example: default.
+        limit (int | Unset): Maximum number of entries. Default: 100. Example: 50.
+        cursor (str | Unset): `next_cursor` of the previous page.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.

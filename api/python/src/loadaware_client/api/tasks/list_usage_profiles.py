@@ -76,8 +76,8 @@ def sync_detailed(
     no others.
 
     Args:
-        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        namespace (str | Unset): If omitted, the only namespace of the token, or else `default`.
+            Example: default.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -112,8 +112,8 @@ def sync(
     no others.
 
     Args:
-        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        namespace (str | Unset): If omitted, the only namespace of the token, or else `default`.
+            Example: default.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -143,8 +143,8 @@ async def asyncio_detailed(
     no others.
 
     Args:
-        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        namespace (str | Unset): If omitted, the only namespace of the token, or else `default`.
+            Example: default.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.
@@ -177,8 +177,8 @@ async def asyncio(
     no others.
 
     Args:
-        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        namespace (str | Unset): If omitted, the only namespace of the token, or else `default`.
+            Example: default.
 
     Raises:
         httpx.TimeoutException: If the connection, one read or one write takes longer than the timeout of the client.

@@ -80,10 +80,9 @@ def sync_detailed(
     dependencies, without a cycle.
 
     Args:
-        dag_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
-            250 characters except control characters and '/'. Example: predict_demand.
-        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        dag_id (str): Id of the DAG. A caller that writes the path itself must percent-encode it.
+            Example: pricing.
+        namespace (str | Unset): The namespace; `default` if omitted. Example: default.
         body (DagStructure):
 
     Raises:
@@ -119,10 +118,9 @@ def sync(
     dependencies, without a cycle.
 
     Args:
-        dag_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
-            250 characters except control characters and '/'. Example: predict_demand.
-        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        dag_id (str): Id of the DAG. A caller that writes the path itself must percent-encode it.
+            Example: pricing.
+        namespace (str | Unset): The namespace; `default` if omitted. Example: default.
         body (DagStructure):
 
     Raises:
@@ -153,10 +151,9 @@ async def asyncio_detailed(
     dependencies, without a cycle.
 
     Args:
-        dag_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
-            250 characters except control characters and '/'. Example: predict_demand.
-        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        dag_id (str): Id of the DAG. A caller that writes the path itself must percent-encode it.
+            Example: pricing.
+        namespace (str | Unset): The namespace; `default` if omitted. Example: default.
         body (DagStructure):
 
     Raises:
@@ -190,10 +187,9 @@ async def asyncio(
     dependencies, without a cycle.
 
     Args:
-        dag_id (str): A namespace, the id of a DAG, or the id of a task (as in the example). 1 to
-            250 characters except control characters and '/'. Example: predict_demand.
-        namespace (str | Unset): A namespace, the id of a DAG, or the id of a task (as in the
-            example). 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        dag_id (str): Id of the DAG. A caller that writes the path itself must percent-encode it.
+            Example: pricing.
+        namespace (str | Unset): The namespace; `default` if omitted. Example: default.
         body (DagStructure):
 
     Raises:

@@ -82,7 +82,8 @@ def sync_detailed(
     experiment without a name is addressed by its id. A name must not be an integer.
 
     Args:
-        dry_run (bool | Unset):  Default: False.
+        dry_run (bool | Unset): Only validates the token, the name and the fields, and stores
+            nothing. The answer then has no id. Default: False.
         body (ExperimentRequest):
 
     Raises:
@@ -117,7 +118,8 @@ def sync(
     experiment without a name is addressed by its id. A name must not be an integer.
 
     Args:
-        dry_run (bool | Unset):  Default: False.
+        dry_run (bool | Unset): Only validates the token, the name and the fields, and stores
+            nothing. The answer then has no id. Default: False.
         body (ExperimentRequest):
 
     Raises:
@@ -147,7 +149,8 @@ async def asyncio_detailed(
     experiment without a name is addressed by its id. A name must not be an integer.
 
     Args:
-        dry_run (bool | Unset):  Default: False.
+        dry_run (bool | Unset): Only validates the token, the name and the fields, and stores
+            nothing. The answer then has no id. Default: False.
         body (ExperimentRequest):
 
     Raises:
@@ -180,7 +183,8 @@ async def asyncio(
     experiment without a name is addressed by its id. A name must not be an integer.
 
     Args:
-        dry_run (bool | Unset):  Default: False.
+        dry_run (bool | Unset): Only validates the token, the name and the fields, and stores
+            nothing. The answer then has no id. Default: False.
         body (ExperimentRequest):
 
     Raises:
