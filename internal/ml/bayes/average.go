@@ -11,7 +11,8 @@
 // approximation. The modes have one for each mode and one for a new mode, and the last point model has two (scaled.go).
 //
 // The evidence of a structure is the product of the predictive densities of the rows (prequential likelihood, Dawid 1984);
-// that of the point models and of the trend is discounted (discountModels). The package handles numbers only and is deterministic.
+// that of the point models and of the trend is discounted (discountModels). The package handles numbers only and is deterministic. It does not
+// know the static request; package taskmodel applies it to the answer.
 package bayes
 
 import "math"
