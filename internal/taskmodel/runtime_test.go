@@ -383,7 +383,7 @@ func TestARunTimeDoesNotWidenTheRangeOfItsOwnPrediction(t *testing.T) {
 	predicted, want := m.boundedRunTime(&p, b), m.DurationLevels.Mixture
 	assert.Less(t, predicted, 8.0)
 	want.learn(11, predicted)
-	m.learnRunTime(math.Expm1(11), 1e9, &p, b)
+	m.learnRunTime(&row{Cells: m.cells(sizing.Features{"n": sizing.NumberValue(100)}, nil), Seconds: math.Expm1(11)}, &TrainingRow{At: 1e9}, &p, b)
 	assert.InDelta(t, want.PointError, m.DurationLevels.Mixture.PointError, 1e-9)
 	assert.Greater(t, m.boundedRunTime(&p, b), predicted)
 }
