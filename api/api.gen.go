@@ -1975,7 +1975,7 @@ type RunTime struct {
 	// Example: predict_demand
 	DagID ID `json:"dag_id"`
 
-	// Drift Median ratio of run time to the prediction of the present model, of the newest 20 successes, divided by the median ratio of the earlier ones among the newest 200 tries; 1 with fewer than 40 successes.
+	// Drift Median quotient of two ratios of run time to the prediction of the present model: that of one of the newest 20 successes, and that of an earlier success among the newest 200 tries (Hodges-Lehmann estimate). It is 1 with fewer than 40 successes.
 	Drift            float64          `json:"drift"`
 	ExecutionTimeout SuggestedTimeout `json:"execution_timeout"`
 

@@ -36,7 +36,8 @@ not() { ! "$@"; }
 # The root folder of the image, with the files that the Dockerfile copies, or unpacked from IMAGE.
 root=$work/root
 mkdir "$root"
-# Without inlining where no speed is needed, and with functions aligned to 16 instead of 32 bytes, the program is 2.4 MB smaller (linux/amd64).
+# Without inlining where no speed is needed, and with functions aligned to 16 instead of 32 bytes, the program is 2.6 MB smaller (linux/amd64).
+# OpenTelemetry has inlining, because its names of attributes are constant data then and not code: 0.2 MB.
 build() { CGO_ENABLED=0 go build -trimpath $(cat scripts/dist/compact.flags) -ldflags '-s -w -funcalign=16' -o "$root/usr/local/bin/$1" "./cmd/$1" || exit 1; }
 # unpack LAYOUT FOLDER extracts an image into a folder and writes its configuration to $work/config.
 unpack() { go run -C scripts/dist/pack . unpack "$(realpath "$1")" "linux/$(go env GOARCH)" "$2" >"$work/config" || exit 1; }

@@ -32,7 +32,7 @@ type RunTime struct {
 	Timeout     *float64            `json:"timeout_seconds"`     // in use; nil if unknown
 	Probability *float64            `json:"timeout_probability"` // that a run exceeds Timeout; nil if Timeout is unknown
 	Problem     string              `json:"problem,omitempty"`   // of the timeout or the run times; "" for none
-	Drift       float64             `json:"drift"`               // median ratio of run time to prediction of the newest runs, divided by that of earlier runs
+	Drift       float64             `json:"drift"`               // median quotient of the ratios of run time to prediction of a newest and an earlier run
 	NewestRatio float64             `json:"newest_ratio"`        // of run time to prediction, of the newest run
 	IsOutlier   bool                `json:"newest_is_outlier"`   // the newest run took more than taskmodel.OutlierRatio times the predicted median
 	Shapes      []RunTimeShape      `json:"shapes"`              // the most probable first

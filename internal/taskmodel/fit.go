@@ -318,7 +318,7 @@ func (m *Model) refit(h *sizing.History, rows []row) error {
 	fit := m.winsorise(withoutIsolated(rows))
 	previous := m.Models
 	forgetsLevels := slices.ContainsFunc(rows, func(r row) bool { return r.Unmoved })
-	if previous != nil && (forgetsLevels || m.Levels.movesWithFit()) {
+	if previous != nil && (forgetsLevels || m.levelsMoveWithFit()) {
 		previous = previous.withoutRows()
 	}
 	fitted, err := fitModels(&h.Schema, fit, previous, m.Trees, seedOf(m.Experts.LearnedRows), m.fits, &m.ablated)
@@ -355,6 +355,7 @@ func (m *Model) useModels(fitted *models, key uint64) {
 	}
 	m.Models, m.Fitted, m.Reproduced, m.FitKey = fitted, m.Experts.LearnedRows, 0, key
 	m.Levels.settle()
+	m.DurationLevels.Level.Unfitted = 0
 	m.learnPending()
 }
 
@@ -371,6 +372,7 @@ func (m *Model) rowsOf(h *sizing.History, n int) []row {
 	quarantinedRows, previous, quarantinedCPU := m.quarantinedSeqs(), h.Schema.PreviousSameName(), m.quarantinedCoreSeqs()
 	explained := successes(h.Rows[:n], quarantinedRows)
 	isStale, moved, aligned := m.beforeChange(h), m.alignment(h, m.Levels.Changes), m.alignment(h, m.Levels.keptChanges(h))
+	seconds := m.DurationLevels.Level.align(h)
 	rows, dagRuns := make([]row, 0, n), make([]uint64, 0, n)
 	for i := range h.Rows[:n] {
 		r := &h.Rows[i]
@@ -380,7 +382,7 @@ func (m *Model) rowsOf(h *sizing.History, n int) []row {
 		}
 		next := row{
 			Cells: cellsOf(&h.Schema, previous, r.Features), Peak: math.Max(1, aligned(i, float64(bytes))),
-			Seconds: secondsOf(r.Duration), Untimed: r.Duration <= 0, Cores: fittedCores(r, quarantinedCPU), Weight: max(r.Weight, 1), Residual: math.NaN(), At: cmp.Or(StartOf(r.StartedAt), r.At.Unix()),
+			Seconds: seconds(i, secondsOf(r.Duration)), Untimed: r.Duration <= 0, Cores: fittedCores(r, quarantinedCPU), Weight: max(r.Weight, 1), Residual: math.NaN(), At: cmp.Or(StartOf(r.StartedAt), r.At.Unix()),
 		}
 		next.Unmoved = isMoved(next.Peak, moved(i, float64(bytes)))
 		if isStale(i) {

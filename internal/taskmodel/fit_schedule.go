@@ -52,13 +52,13 @@ func (m *Model) isLongBacklog(unlearned int) bool {
 }
 
 // IsFitDue reports whether a fit is due for one of these reasons: enough rows or reproduced runs were learned since the last
-// fit, the models have not learned an accepted change of the level or its form (level_change.go), or a comparison with a
-// fresh model is due (relearn.go).
+// fit, the models have not learned an accepted change of a level or its form (level_change.go, runtime_level_change.go), or
+// a comparison with a fresh model is due (relearn.go).
 func (m *Model) IsFitDue() bool {
 	if m.isEarly() { // then Learn fits
 		return false
 	}
-	return m.Levels.unfitted() != affine{} || m.Levels.changesForm() || m.Experts.LearnedRows >= nextFit(m.Fitted) || m.Reproduced > 0 && m.Reproduced >= m.Fitted/reproducedShare || m.isRelearnDue()
+	return m.Levels.unfitted() != affine{} || m.DurationLevels.Level.Unfitted != 0 || m.Levels.changesForm() || m.Experts.LearnedRows >= nextFit(m.Fitted) || m.Reproduced > 0 && m.Reproduced >= m.Fitted/reproducedShare || m.isRelearnDue()
 }
 
 func (m *Model) isBulkFitDue() bool {

@@ -166,7 +166,7 @@ func (m *Model) learnPredicted(r *row, t *TrainingRow, p *experts.Point, in inst
 		m.Unpredicted = append(m.Unpredicted, t.Seq)
 	}
 	if !r.Untimed && !m.Models.IsUntimed {
-		m.learnRunTime(r.Seconds, t.At, p, b)
+		m.learnRunTime(r, t, p, b)
 	}
 	m.recordNewFeatures(t, p, b)
 	lowest := m.Experts.LowOutlierBound()
@@ -224,7 +224,7 @@ func (m *Model) refitEarly(r row) {
 	m.EarlyRows = append(m.EarlyRows, r)
 	if slices.Contains(earlyFitRows, m.Experts.LearnedRows) {
 		previous := m.Models
-		if previous != nil && m.Levels.movesWithFit() {
+		if previous != nil && m.levelsMoveWithFit() {
 			previous = previous.withoutRows()
 		}
 		// If a fit fails, the previous models stay in use.

@@ -27,13 +27,15 @@ func (l *levels) shiftToNewest(p *experts.Point) float64 {
 	return shift
 }
 
-// learnModels learns a row and its prediction at the level of the fitted models.
+// learnModels learns a row and its prediction at the levels of the fitted models.
 func (m *Model) learnModels(r *row, p *experts.Point, lowest, weight float64, b *buffers) {
-	if b.levelShift == 0 {
+	unfitted := m.DurationLevels.Level.Unfitted
+	if b.levelShift == 0 && unfitted == 0 {
 		m.Models.learn(r, p, lowest, weight, b)
 		return
 	}
 	shifted, before := *r, *p
+	shifted.Seconds = shiftSeconds(r.Seconds, -unfitted)
 	shifted.Peak *= math.Exp(-b.levelShift)
 	before.ShiftLevel(-b.levelShift)
 	m.Models.learn(&shifted, &before, lowest, weight, b)
@@ -72,6 +74,11 @@ func (m *Model) alignment(h *sizing.History, changes []levelChange) func(i int, 
 // indexOf returns −1 if h lacks the row.
 func indexOf(h *sizing.History, seq int64) int {
 	return slices.IndexFunc(h.Rows, func(r sizing.HistoryRow) bool { return r.Seq == seq })
+}
+
+// levelsMoveWithFit reports whether a fit changes the level of the peaks or of the run times of the models.
+func (m *Model) levelsMoveWithFit() bool {
+	return m.Levels.movesWithFit() || m.DurationLevels.Level.Unfitted != 0
 }
 
 // movesWithFit reports whether a fit changes the level of the models.

@@ -20,6 +20,13 @@ func (m *Model) MemoryBytes() int64 {
 	size += sliceBytes(m.OutOfSample) + sliceBytes(m.Unpredicted) + sliceBytes(m.Quarantine) + sliceBytes(m.QuarantineCores) + sliceBytes(m.KnownKills)
 	size += sliceBytes(m.Unresolved.Kills) + sliceBytes(m.EarlyRows) + sliceBytes(m.Pending) + averageBytes(&m.ColdStart)
 	size += sliceBytes(m.DAGRuns) + sliceBytes(m.KilledStarts) + sliceBytes(m.NewFeatures.Names) + sliceBytes(m.NewFeatures.Rows) + sliceBytes(m.Understatement.Runs) + sliceBytes(m.Resumed.Runs) + sliceBytes(m.Levels.Changes) + sliceBytes(m.Levels.Fall)
+	size += sliceBytes(m.DurationLevels.Level.Changes) + sliceBytes(m.DurationLevels.Level.Earlier)
+	if c := m.DurationLevels.Level.Candidate; c != nil {
+		size += int64(unsafe.Sizeof(*c)) + sliceBytes(c.Shared)
+	}
+	for i := range m.DurationLevels.Level.Earlier {
+		size += sliceBytes(m.DurationLevels.Level.Earlier[i].Cells)
+	}
 	if m.Levels.Candidate != nil {
 		size += int64(unsafe.Sizeof(*m.Levels.Candidate))
 	}

@@ -126,6 +126,8 @@ func (m *Model) relearn(h *sizing.History) (relearned bool, err error) {
 	m.DAGRuns, m.WithinRuns, m.WithinFeatures = fresh.DAGRuns, fresh.WithinRuns, fresh.WithinFeatures
 	m.DurationLevels.Mixture, fresh.CPU.Residuals[anyCores] = fresh.DurationLevels.Mixture, m.CPU.Residuals[anyCores]
 	m.CPU = fresh.CPU
+	m.DurationLevels.Level = fresh.DurationLevels.Level
+	m.DurationLevels.Level.Candidate = nil // its state belongs to the ratios of the fresh model
 	m.Relearned, m.LastEvaluation, m.NewFeatures = cmp.Or(fresh.Relearned, first), Evaluation{}, newFeatures{}
 	m.Experts.SetPool(&m.Share, nil)
 	return true, nil

@@ -23,11 +23,8 @@ import (
 
 // durationLevels corrects the levels of the quantiles, and bounds and averages the predictions of the run time.
 type durationLevels struct {
-	P95, P99  conformal.Adaptive // corrections of the levels 0.95 and 0.99
-	Low, High float64            `cbor:",omitzero"` // range of log1p of the learned run times
-
-	Mixture meanMixture  `cbor:",omitzero"` // averages the point prediction and the mean of the runs
-	Drift   runTimeDrift `cbor:",omitzero"` // corrects the average of Mixture by its recent errors
+	runTimeState
+	Level runTimeLevel `cbor:",omitzero"` // changes of the level of the run times; earlier releases ignore them
 }
 
 // Steps of durationLevels. A run above a quantile raises the level of this quantile by about the step. With larger steps the
@@ -57,15 +54,16 @@ func (m *Model) Ratios() []float64 {
 	return ratios
 }
 
-// learnRunTime learns the run time of a success. p is the prediction that was made before the run was learned, and b comes
-// from it. `at` is the end of the run in Unix seconds.
-func (m *Model) learnRunTime(seconds float64, at int64, p *experts.Point, b *buffers) {
+// learnRunTime learns the run time of a success t with the row r. p is the prediction that was made before the run was
+// learned, and b comes from it.
+func (m *Model) learnRunTime(r *row, t *TrainingRow, p *experts.Point, b *buffers) {
 	m.DurationLevels.start()
 	drift := &m.DurationLevels.Drift
-	drift.startBatch(float64(at)-seconds, float64(at))
+	isNewBatch := drift.startBatch(float64(t.At)-r.Seconds, float64(t.At))
 	batch := drift.Batch
 	drift.Batch = errorBatch{} // the errors of the batch were unknown at the start of the run
-	log := math.Log1p(seconds)
+	before := m.DurationLevels.runTimeState
+	log := math.Log1p(r.Seconds)
 	bounded, residual := m.boundedRunTime(p, b), log-m.runTimeAt(p, b)
 	above95, above99 := m.isAboveQuantiles(log, p, b)
 	switch {
@@ -82,8 +80,10 @@ func (m *Model) learnRunTime(seconds float64, at int64, p *experts.Point, b *buf
 		batch.learn(residual + drift.correction())
 		m.DurationLevels.Mixture.learn(log, bounded)
 		m.Overrun.Add(residual, maxOverruns)
+		m.DurationLevels.Level.countRatio()
 	}
 	drift.Batch = batch
+	m.learnRunTimeLevel(r, t, &before, isNewBatch, p, b)
 	m.updateRunTimes()
 }
 
@@ -122,6 +122,7 @@ func (m *Model) learnCensored(t *TrainingRow) {
 		m.DurationLevels.P95.Update(ratio > m.ratios.p95)
 		m.DurationLevels.P99.Update(ratio > m.ratios.p99)
 		m.Overrun.Add(ratio, maxOverruns)
+		m.DurationLevels.Level.countRatio()
 		m.updateRunTimes()
 		return
 	}
@@ -158,23 +159,36 @@ const runTimeSlack = 0.7
 // and the mean of the runs, corrected by the recent errors, as log1p of seconds. The rise of an extrapolation is added to this
 // average, because the runs in the mean say nothing about it. A forecast from remote numbers replaces the average.
 func (m *Model) runTimeAt(p *experts.Point, b *buffers) float64 {
+	return m.runTimeBy(&m.DurationLevels.runTimeState, p, b)
+}
+
+// runTimeBy is runTimeAt with another state.
+func (m *Model) runTimeBy(s *runTimeState, p *experts.Point, b *buffers) float64 {
+	point := p.Duration + m.DurationLevels.Level.Unfitted
 	if b.extrapolation.remote.seconds > 0 {
-		return p.Duration + m.DurationLevels.Drift.correction()
+		return point + s.Drift.correction()
 	}
 	rise := b.extrapolation.runTimeRise
-	return m.DurationLevels.Mixture.predict(m.boundedRunTime(p, b)-rise) + rise + m.DurationLevels.Drift.correction()
+	return s.Mixture.predict(s.bound(point, b)-rise) + rise + s.Drift.correction()
 }
 
 // boundedRunTime returns the point prediction as log1p of seconds.
 func (m *Model) boundedRunTime(p *experts.Point, b *buffers) float64 {
+	return m.DurationLevels.bound(p.Duration+m.DurationLevels.Level.Unfitted, b)
+}
+
+// bound raises a point prediction to that at the edge of the range of the inputs (raiseRunTimeToEdge), and limits it to the
+// range of the learned run times and runTimeSlack.
+func (s *runTimeState) bound(point float64, b *buffers) float64 {
 	if b.extrapolation.remote.seconds > 0 { // such a forecast is not a prediction of the models
-		return p.Duration
+		return point
 	}
-	if m.DurationLevels.High == 0 { // a model stored by an earlier release has no range
-		return p.Duration + b.extrapolation.edgeRunTime
+	point += b.extrapolation.edgeRunTime
+	if s.High == 0 { // a model stored by an earlier release has no range
+		return point
 	}
 	rise := b.extrapolation.runTimeRise
-	return max(m.DurationLevels.Low-runTimeSlack, min(m.DurationLevels.High+runTimeSlack, p.Duration+b.extrapolation.edgeRunTime-rise)) + rise
+	return max(s.Low-runTimeSlack, min(s.High+runTimeSlack, point-rise)) + rise
 }
 
 // ratioDistribution is the distribution of the log ratio of a run time to its prediction.

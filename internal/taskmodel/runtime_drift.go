@@ -6,6 +6,7 @@ import "math"
 // corrected predictions of the earlier runs were than the uncorrected ones, the more weight the correction has (firstWeight).
 // If a release of the task's program changes the run times, the models and the ratios of run times to predictions adapt within
 // dozens of runs, and the correction within a few. While the errors are independent, the correction has hardly any weight.
+// runtime_level_change.go describes changes far outside the ratios.
 //
 // Runs that started together, such as the mapped instances of a DAG run, end in the order of their run times, and their
 // errors may have a common cause. Only their mean error says something about later runs. So the errors are collected in a
@@ -29,12 +30,14 @@ type errorBatch struct {
 const plainLogOdds = 1.5 // prior log odds of the uncorrected prediction; positive, because most tasks do not drift
 
 // startBatch ends the batch if a run started after the first run of the batch had ended. start and end are the times of the
-// run in Unix seconds.
-func (d *runTimeDrift) startBatch(start, end float64) {
-	if start >= d.Batch.End {
-		*d = d.withBatch()
-		d.Batch.End = end
+// run in Unix seconds. isNew reports that the run begins a new batch.
+func (d *runTimeDrift) startBatch(start, end float64) (isNew bool) {
+	if start < d.Batch.End {
+		return false
 	}
+	*d = d.withBatch()
+	d.Batch.End = end
+	return true
 }
 
 func (b *errorBatch) learn(err float64) {

@@ -134,9 +134,10 @@ func (m *Model) RunTimeProfile(given *shape.Given) (p RunTimeProfile, ok bool) {
 }
 
 // RunTimeDrift returns by which factor the run times of the newest driftRuns successes in `h` differ from those of the
-// earlier ones with the same features: the ratio of the medians of run time to prediction. The present model predicts all
-// runs, because a model from before a run follows a change within a few runs, which hides it. RunTimeDrift returns 1 with
-// fewer than 2·driftRuns successes.
+// earlier ones with the same features. It is the Hodges-Lehmann estimate of the shift of the ratio of run time to
+// prediction: the median quotient of a newest and an earlier ratio. The quotient of the medians would jump between the
+// modes of run times that have several. The present model predicts all runs, because a model from before a run follows a
+// change within a few runs, which hides it. RunTimeDrift returns 1 with fewer than 2·driftRuns successes.
 func (m *Model) RunTimeDrift(h *sizing.History) float64 {
 	if m.Models == nil || len(m.Overrun.Ring) == 0 {
 		return 1
@@ -161,7 +162,12 @@ func (m *Model) RunTimeDrift(h *sizing.History) float64 {
 		return 1
 	}
 	before, newest := ratios[:len(ratios)-driftRuns], ratios[len(ratios)-driftRuns:]
-	slices.Sort(before)
-	slices.Sort(newest)
-	return math.Exp(newest[len(newest)/2] - before[len(before)/2])
+	differences := make([]float64, 0, len(before)*len(newest))
+	for _, x := range before {
+		for _, y := range newest {
+			differences = append(differences, y-x)
+		}
+	}
+	slices.Sort(differences)
+	return math.Exp(differences[len(differences)/2])
 }

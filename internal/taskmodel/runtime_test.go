@@ -295,6 +295,20 @@ func TestDriftOfRunTimes(t *testing.T) {
 	}
 }
 
+// Half of the runs take 10 s, and the other runs 1000 s. The share of the long runs among the newest runs varies by
+// chance, so the median of these runs may be 10 s or 1000 s. This is no drift.
+func TestRunTimesWithTwoModesDoNotDrift(t *testing.T) {
+	for seed := range uint64(10) {
+		m, rng, h := New(), rand.New(rand.NewPCG(seed, 3)), &sizing.History{}
+		for i := range 200 {
+			row := timed(int64(i+1), 1, []float64{10, 1000}[rng.IntN(2)]*(.97+.06*rng.Float64()))
+			m.Learn(row)
+			addSuccess(h, &row)
+		}
+		assert.InEpsilon(t, 1, m.RunTimeDrift(h), .3, "seed %d", seed)
+	}
+}
+
 func addSuccess(h *sizing.History, r *TrainingRow) {
 	h.Schema.Extend(r.Features)
 	h.Total++
@@ -383,7 +397,7 @@ func TestARunTimeDoesNotWidenTheRangeOfItsOwnPrediction(t *testing.T) {
 	predicted, want := m.boundedRunTime(&p, b), m.DurationLevels.Mixture
 	assert.Less(t, predicted, 8.0)
 	want.learn(11, predicted)
-	m.learnRunTime(math.Expm1(11), 1e9, &p, b)
+	m.learnRunTime(&row{Cells: m.cells(sizing.Features{"n": sizing.NumberValue(100)}, nil), Seconds: math.Expm1(11)}, &TrainingRow{At: 1e9}, &p, b)
 	assert.InDelta(t, want.PointError, m.DurationLevels.Mixture.PointError, 1e-9)
 	assert.Greater(t, m.boundedRunTime(&p, b), predicted)
 }

@@ -22,7 +22,7 @@ type Figures struct {
 	Suggested   float64  // suggested timeout in seconds
 	Current     *float64 // current timeout in seconds; nil if unknown
 	Probability *float64 // probability that a healthy run exceeds Current; nil if unknown
-	Drift       float64  // median ratio of the newest run times to their predictions, divided by that of the earlier run times, as if no prediction were corrected for a drift; 1: no change, or too few runs
+	Drift       float64  // median quotient of the ratios of a newest and an earlier run time to their predictions by the present model; 1: no change, or too few runs
 }
 
 // Problem describes the worst problem of a task's timeout or run times; `text` is "" if there is none.

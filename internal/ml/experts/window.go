@@ -45,6 +45,14 @@ func (w *Window) KeepNewest(n int) {
 	slices.Sort(w.Sorted)
 }
 
+// DropNewest removes the newest n values, or all if there are fewer.
+func (w *Window) DropNewest(n int) {
+	kept := w.Newest(make([]float64, 0, len(w.Ring)), len(w.Ring))
+	kept = kept[:max(0, len(kept)-n)]
+	w.Ring, w.At, w.Sorted = kept, 0, append(w.Sorted[:0], kept...)
+	slices.Sort(w.Sorted)
+}
+
 // Median returns the middle value, the larger one of two. It returns 0 for an empty window.
 func (w *Window) Median() float64 {
 	if len(w.Sorted) == 0 {

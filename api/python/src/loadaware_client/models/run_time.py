@@ -37,8 +37,9 @@ class RunTime:
         remaining (None | RemainingTimeType0): Remaining time of a try that has run for `elapsed_seconds`. It is null if
             `elapsed_seconds` is missing or 0; in `POST /phase`, if there is no plan or no learned run took as long.
         newest (NewestRun):
-        drift (float): Median ratio of run time to the prediction of the present model, of the newest 20 successes,
-            divided by the median ratio of the earlier ones among the newest 200 tries; 1 with fewer than 40 successes.
+        drift (float): Median quotient of two ratios of run time to the prediction of the present model: that of one of
+            the newest 20 successes, and that of an earlier success among the newest 200 tries (Hodges-Lehmann estimate). It
+            is 1 with fewer than 40 successes.
         histogram (RunTimeHistogram): Histogram of the ratios of run times to the predictions of the models. The first
             bin starts at 0; the last one has no upper end.
         shapes (list[ShapeMembership]): Shapes of the namespace, the most probable one first; empty before shapes are
