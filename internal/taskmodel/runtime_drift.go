@@ -12,7 +12,7 @@ import "math"
 // errors may have a common cause. Only their mean error says something about later runs. So the errors are collected in a
 // batch. The batch ends when a run is learned that started after the first run of the batch had ended.
 type runTimeDrift struct {
-	Runs            float64 // number of learned batches, at most mixtureMemory
+	Batches         float64 `cbor:"Runs"` // number of learned batches, at most mixtureMemory
 	Error           float64 // mean errors of the batches, smoothed exponentially at driftRate
 	PlainSquare     float64 `cbor:"PlainError"`     // mean square of the mean errors of the batches
 	CorrectedSquare float64 `cbor:"CorrectedError"` // mean square of the mean errors minus Error from before the batch
@@ -52,9 +52,9 @@ func (d runTimeDrift) withBatch() runTimeDrift {
 	}
 	err := d.Batch.Errors / d.Batch.Runs
 	corrected := err - d.Error
-	d.Runs = min(d.Runs+1, mixtureMemory)
-	d.PlainSquare += (err*err - d.PlainSquare) / d.Runs
-	d.CorrectedSquare += (corrected*corrected - d.CorrectedSquare) / d.Runs
+	d.Batches = min(d.Batches+1, mixtureMemory)
+	d.PlainSquare += (err*err - d.PlainSquare) / d.Batches
+	d.CorrectedSquare += (corrected*corrected - d.CorrectedSquare) / d.Batches
 	d.Error += driftRate * corrected
 	d.Batch = errorBatch{}
 	return d
@@ -63,7 +63,7 @@ func (d runTimeDrift) withBatch() runTimeDrift {
 // correction returns the number of log units to add to the prediction for a run that starts now.
 func (d runTimeDrift) correction() float64 {
 	d = d.withBatch()
-	return d.Error * (1 - firstWeight(d.Runs, d.PlainSquare, d.CorrectedSquare, plainLogOdds))
+	return d.Error * (1 - firstWeight(d.Batches, d.PlainSquare, d.CorrectedSquare, plainLogOdds))
 }
 
 // firstWeight returns the posterior weight of the first of two Gaussian predictions. first and second are their mean squared
