@@ -3,10 +3,12 @@ package experiment
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/loadaware/loadaware/internal/ml/binning"
 	"github.com/loadaware/loadaware/internal/ml/classify"
 	"github.com/loadaware/loadaware/internal/ml/score"
+	"github.com/loadaware/loadaware/internal/ml/table"
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
@@ -18,7 +20,7 @@ type holdout struct {
 	plan *Plan
 	seed uint64
 	split
-	trainingData *trainingData // created when the first classifier needs it
+	trainingData *trainingData
 }
 
 type result struct {
@@ -35,6 +37,7 @@ func (p *Plan) newHoldout(t *binnedTask, seed uint64) *holdout {
 	} else {
 		s.split = stratified(t.bin, len(t.edges), seed)
 	}
+	s.trainingData = newTrainingData(s.dataset, s.split, s.levels)
 	return s
 }
 
@@ -65,21 +68,53 @@ func (s *holdout) evaluate(ctx context.Context, c combination) (*result, error) 
 }
 
 // final returns, for each held-out row, the bin with the least expected cost. The models of the service give the
-// probabilities of the bins. If the holdout is random, the models use the residuals of a cross-validation.
+// probabilities of the bins. If the holdout is random, the models use the residuals of a cross-validation, and their
+// probabilities are pooled with those of stack.
 func (s *holdout) final() ([]int, error) {
 	served, err := s.plan.serve(s.dataset, s.train)
 	if err == nil && s.plan.Split != ByTime {
 		served, err = served.CrossValidated()
 	}
+	var stacked classify.Classifier
+	if err == nil {
+		stacked, err = s.stack(served)
+	}
 	if err != nil {
 		return nil, err
 	}
-	predicted, p := make([]int, 0, len(s.test)), make([]float64, len(s.edges))
-	for _, i := range s.test {
-		served.Probabilities(i, s.edges, p)
-		predicted = append(predicted, score.Decide(p, s.plan.Penalty))
+	predicted, p, q := make([]int, len(s.test)), make([]float64, len(s.edges)), make([]float64, len(s.edges))
+	for k, i := range s.test {
+		x := served.Probabilities(i, s.edges, p)
+		if stacked != nil {
+			stacked.Probabilities(append(x, s.trainingData.test[k]...), q)
+			// A logarithmic opinion pool (Genest and Zidek 1986) with the weights 2/3 and 1/3. It is not normalised, because
+			// score.Decide only compares costs.
+			for bin := range p {
+				p[bin] = math.Cbrt(p[bin] * p[bin] * q[bin])
+			}
+		}
+		predicted[k] = score.Decide(p, s.plan.Penalty)
 	}
 	return predicted, nil
+}
+
+// stackedTrees has the parameters of stack in the order of treeSpace, with the default lambda. The trees are few and small,
+// because the models of the service already predict most of the peak.
+var stackedTrees = []float64{60, 0.05, 4, 10, 0, 0.5}
+
+// stack fits boosted trees that predict the bins from the features and from the out-of-sample predictions of the models of the
+// service (stacking, Wolpert 1992). They correct errors near the edges of the bins that the residuals of all levels do not show.
+// The result is nil if `served` has no TrainingPredictions.
+func (s *holdout) stack(served *taskmodel.ServedModel) (classify.Classifier, error) {
+	if served.TrainingPredictions == nil {
+		return nil, nil
+	}
+	features := s.trainingData.enc.Train
+	t := &table.Table{Names: make([]string, features.Cols()+len(served.TrainingPredictions[0])), Y: features.Y}
+	for i, predicted := range served.TrainingPredictions {
+		t.X = append(append(t.X, predicted...), features.Row(i)...)
+	}
+	return softmax(stackedTrees).FitLevels(t, s.levels, s.seed)
 }
 
 // serving returns the bin of the amount that the service would grant to each held-out row at the default risk target.
@@ -88,10 +123,10 @@ func (s *holdout) serving() ([]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	predicted := make([]int, 0, len(s.test))
-	for _, i := range s.test {
+	predicted := make([]int, len(s.test))
+	for k, i := range s.test {
 		limit := served.Size(i, s.plan.question(s.dataset, i)).Limit // rounding up to an edge does not change the bin
-		predicted = append(predicted, binning.Index(s.edges, float64(limit)))
+		predicted[k] = binning.Index(s.edges, float64(limit))
 	}
 	return predicted, nil
 }
@@ -112,9 +147,6 @@ func (s *holdout) classify(ctx context.Context, c combination, p *result) error 
 			return err
 		}
 		p.tuned, params = tuned, tuned.params
-	}
-	if s.trainingData == nil {
-		s.trainingData = newTrainingData(s.dataset, s.split, s.levels)
 	}
 	rows, err := s.trainingData.table(c.oversampling, s.seed)
 	if err != nil {

@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
 	"os"
 	"runtime"
 	"strings"
@@ -87,6 +90,35 @@ func TestTrainedFamiliesBeatThePrior(t *testing.T) {
 		assert.Less(t, score[family], 0.7*score["prior"], family)
 	}
 	assert.Less(t, score["final"], score["softmax-trees"], "final must be better than softmax-trees, because bins lose information that log peaks have")
+}
+
+// bimodal returns runs of two kinds. All peaks are near 10 GB, except those of a quarter of the runs with b > 0.5, which are
+// near 15 GB. With the edges 11 and 20 GB and the default penalty, the least cost is that of bin 1 for b > 0.5 and bin 0 for the
+// others: a u score of about 37.5.
+func bimodal(runs int) string {
+	rng := rand.New(rand.NewPCG(5, 0))
+	var text strings.Builder
+	text.WriteString("dag_id,task_id,run_id,duration_s,memory_requested_bytes,memory_max_bytes,feature.a,feature.b")
+	for i := range runs {
+		a, b, peak := rng.Float64(), rng.Float64(), 10e9*math.Exp(0.02*rng.NormFloat64())
+		if b > 0.5 && rng.Float64() < 0.25 {
+			peak *= 1.5
+		}
+		fmt.Fprintf(&text, "\nd,load,r%d,60,350e9,%.0f,%.4f,%.4f", i, peak, a, b)
+	}
+	return text.String()
+}
+
+// The residuals of rows with similar levels do not show that b separates the kinds.
+func TestFinalLearnsWhichRowsAreAboveAnEdge(t *testing.T) {
+	r := run(t, bimodal(400), experiment.Config{
+		Families: []string{experiment.Final}, BinsGB: map[string][][]float64{"load": {{11, 20}}}, Seeds: 5,
+	})
+	u := 0.0
+	for i := range r.Rows {
+		u += r.Rows[i].UScore / float64(len(r.Rows))
+	}
+	assert.Less(t, u, 50.0)
 }
 
 func TestFinalIgnoresOversampling(t *testing.T) {

@@ -42,6 +42,11 @@ func (s *ServedModel) crossValidate() (*ServedModel, error) {
 	}
 	m.Experts = s.Model.Experts.WithResiduals(points, logs)
 	result := &ServedModel{Model: m, dataset: s.dataset, history: s.history}
+	if len(rows) == len(s.history.Rows) {
+		for i := range points {
+			result.TrainingPredictions = append(result.TrainingPredictions, predictionsOf(&points[i]))
+		}
+	}
 	result.crossValidated = func() (*ServedModel, error) { return result, nil }
 	return result, nil
 }
@@ -64,4 +69,10 @@ func (s *ServedModel) predictFold(rows []row, fold int, points []experts.Point, 
 		logs[i] = math.Log(rows[i].Peak)
 	}
 	return nil
+}
+
+// predictionsOf returns predictions of the models as inputs of a second model (stacking, Wolpert 1992).
+func predictionsOf(p *experts.Point) []float64 {
+	level := p.Level[experts.LineTrees]
+	return []float64{level, p.Level[experts.Trees] - level, math.Log(p.Scale[experts.TreeScale])}
 }

@@ -38,6 +38,8 @@ func TestCrossValidatedProbabilitiesAreCalibrated(t *testing.T) {
 	again, err := s.CrossValidated()
 	require.NoError(t, err)
 	assert.Same(t, s, again)
+	assert.Nil(t, served.TrainingPredictions)
+	assert.Len(t, s.TrainingPredictions, len(train))
 	edges, p := []float64{1.5 * float64(gib), 3 * float64(gib), 64 * float64(gib)}, make([]float64, 3)
 	for bin := range edges {
 		expected, actual := 0.0, 0

@@ -124,6 +124,10 @@ type ServedModel struct {
 	dataset *Dataset
 	history *sizing.History // the training rows
 
+	// TrainingPredictions holds, for each training row, the result of Probabilities by models that were fitted without the row.
+	// It is nil unless CrossValidated has cross-validated the model, and if the model does not learn from every training row.
+	TrainingPredictions [][]float64
+
 	crossValidated func() (*ServedModel, error) // crossValidate, computed once
 }
 
@@ -150,13 +154,14 @@ func (d *Dataset) Serve(rows []int) (*ServedModel, error) {
 
 // Probabilities writes to p, for each bin, the probability that the peak of a row of the Dataset is in this bin. edges
 // are the ascending upper edges of the bins in bytes, and len(p) must be len(edges). The last bin includes all larger
-// peaks, too.
-func (s *ServedModel) Probabilities(row int, edges, p []float64) {
+// peaks, too. The result has the predictions of the models for the row; see TrainingPredictions.
+func (s *ServedModel) Probabilities(row int, edges, p []float64) (predictions []float64) {
 	b := bufferPool.Get().(*buffers)
 	defer bufferPool.Put(b)
 	var point experts.Point
 	s.Model.Models.predict(cellsOf(&s.dataset.schema, s.dataset.schema.PreviousSameName(), s.dataset.rows[row].Features), &point, b)
 	s.Model.binProbabilities(&point, edges, p, b)
+	return predictionsOf(&point)
 }
 
 // Size returns the answer of the production model to q with the features of a row of the Dataset.
