@@ -126,12 +126,13 @@ func (s *Service) Forecast(ctx context.Context, namespace, dag string, f sizing.
 }
 
 // prepareTask sets the run time and the memory of `t`, the task with index i, from its model and its past runs, and adds these
-// runs to `past`. If the run time of the task cannot be predicted, the task stays unknown. `f` holds the features of the
-// simulated run.
+// runs to `past`. If the run time of the task cannot be predicted, the task stays unknown, and `past` gets only the times of its
+// runs. `f` holds the features of the simulated run.
 func (s *Service) prepareTask(ctx context.Context, recent *recentRuns, f sizing.Features, t *forecast.Task, i int, past *pastOfDAG) {
 	own := knownFeatures(f, &recent.sample.Schema)
 	r := s.readForecast(ctx, recent, own)
 	if len(r.times) == 0 {
+		past.addUnknown(recent)
 		return
 	}
 	t.Quantile, t.Memory = forecast.Interpolate(r.times.Table(tablePoints)), r.memory

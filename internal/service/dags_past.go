@@ -22,6 +22,9 @@ type pastOfDAG struct {
 
 	isTruncated []bool // by task: whether older tries were not read
 
+	unknown      map[string]*pastRun // by run id: the times of the tasks without a known run time
+	unknownSince time.Time           // the latest recentRuns.since of these tasks
+
 	inputs sizing.Features // of the simulated run
 }
 
@@ -94,19 +97,51 @@ func (p *pastOfDAG) addRuns(i int, recent *recentRuns, f *taskForecast) (instanc
 	return counts[len(counts)/2]
 }
 
+// addUnknown adds the past runs of a task without a known run time.
+func (p *pastOfDAG) addUnknown(recent *recentRuns) {
+	for k := range recent.runs {
+		r := &recent.runs[k]
+		runOf(p.unknown, r.RunID, r.Start).extend(r.Start, r.End)
+	}
+	if recent.since.After(p.unknownSince) {
+		p.unknownSince = recent.since
+	}
+}
+
+// includeUnknown extends the runs by the tries of the tasks without a known run time, after all tasks were added. These tasks
+// take no time in the simulation, so only the ratios of the past ends contain the time before the first and after the last
+// task with a known run time. A run that has only tries of unknown tasks cannot be compared, and is not added.
+func (p *pastOfDAG) includeUnknown() {
+	for id, run := range p.runs {
+		if of := p.unknown[id]; of != nil {
+			run.extend(of.start, of.end)
+		}
+	}
+}
+
 func (p *pastOfDAG) run(r *store.TaskRun) *pastRun {
-	run := p.runs[r.RunID]
+	run := runOf(p.runs, r.RunID, r.Start)
+	run.extend(r.Start, r.End)
+	return run
+}
+
+// runOf returns the run with an id; it adds a run with this start if there is none.
+func runOf(runs map[string]*pastRun, id string, start time.Time) *pastRun {
+	run := runs[id]
 	if run == nil {
-		run = &pastRun{id: r.RunID, start: r.Start}
-		p.runs[r.RunID] = run
-	}
-	if r.Start.Before(run.start) {
-		run.start = r.Start
-	}
-	if r.End.After(run.end) {
-		run.end = r.End
+		run = &pastRun{id: id, start: start}
+		runs[id] = run
 	}
 	return run
+}
+
+func (r *pastRun) extend(start, end time.Time) {
+	if start.Before(r.start) {
+		r.start = start
+	}
+	if end.After(r.end) {
+		r.end = end
+	}
 }
 
 func (p *pastOfDAG) newestFirst() []*pastRun {
@@ -126,7 +161,11 @@ func (p *pastOfDAG) startOfNewest(n int) (start time.Time) {
 	return start
 }
 
-func (p *pastOfDAG) isBeforeChange(run *pastRun) bool { return !run.start.After(p.changed) }
+// isIncomparable reports whether the end of a run cannot be compared with an expected end: the structure of the DAG changed
+// later, or some tries of a task without a known run time may be unread.
+func (p *pastOfDAG) isIncomparable(run *pastRun) bool {
+	return !run.start.After(p.changed) || !run.start.After(p.unknownSince)
+}
 
 // setFirst sets `first`, after all tasks were added.
 func (p *pastOfDAG) setFirst() {
