@@ -67,7 +67,7 @@ type pastReader struct {
 // tries.
 func (s *Service) prepareTasks(ctx context.Context, namespace, dag string, f sizing.Features, tasks []forecast.Task) (*pastOfDAG, error) {
 	r := &pastReader{s, namespace, dag, f, tasks, pastOfDAG{
-		runs: map[string]*pastRun{}, unknown: map[string]*pastRun{}, known: make([]bool, len(tasks)), isTruncated: make([]bool, len(tasks)), instanceRunTime: make([]taskmodel.RunTime, len(tasks)), inputs: f,
+		runs: map[string]*pastRun{}, unknown: map[string]*pastRun{}, known: make([]bool, len(tasks)), isTruncated: make([]bool, len(tasks)), instanceRunTime: make([]taskmodel.RunTime, len(tasks)), inputs: f, now: s.cfg.Now(),
 	}}
 	for i := range tasks {
 		tasks[i].Quantile, tasks[i].Median = fixed(0), fixed(0)
