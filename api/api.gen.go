@@ -567,7 +567,7 @@ type DagForecast struct {
 	StructureUpdatedAt time.Time         `json:"structure_updated_at"`
 	Tasks              []DagTaskForecast `json:"tasks"`
 
-	// UnknownTasks Tasks without a known run time; they count with a run time of 0.
+	// UnknownTasks Tasks without a known run time; they count with a run time of 0. If past runs correct `median_seconds` and `p95_seconds`, these two include the reported durations of such tasks.
 	UnknownTasks []string `json:"unknown_tasks"`
 }
 

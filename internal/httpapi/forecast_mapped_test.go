@@ -104,15 +104,17 @@ func TestTasksWithUnreadTriesDoNotCountAsSkipped(t *testing.T) {
 	var items []string
 	for run := range 150 {
 		at := time.Date(2020, 1, 1+run, 0, 0, 0, 0, time.UTC)
-		report := func(task string, mapIndex int, started time.Time) {
-			items = append(items, fmt.Sprintf(`{"dag_id": "etl", "task_id": %q, "run_id": "r%d", "map_index": %d, "outcome": "success", "memory_max_bytes": 1000000000,
-				"duration_seconds": %d, "started_at": %q}`, task, run, mapIndex, 300+run%3, started.Format(time.RFC3339Nano)))
+		report := func(task string, mapIndex int, outcome string, started time.Time) {
+			items = append(items, fmt.Sprintf(`{"dag_id": "etl", "task_id": %q, "run_id": "r%d", "map_index": %d, "outcome": %q, "memory_max_bytes": 1000000000,
+				"duration_seconds": %d, "started_at": %q}`, task, run, mapIndex, outcome, 300+run%3, started.Format(time.RFC3339Nano)))
 		}
-		report("load", 0, at)
-		report("load", 1, at)
-		if run < 50 || run >= 120 {
-			report("fit", -1, at.Add(5*time.Minute))
+		report("load", 0, "success", at)
+		report("load", 1, "success", at)
+		outcome := "success"
+		if run >= 50 && run < 120 {
+			outcome = "failed"
 		}
+		report("fit", -1, outcome, at.Add(5*time.Minute))
 	}
 	require.Equal(t, http.StatusOK, e.post("/observe/batch", `{"observations": [`+strings.Join(items, ",")+`]}`).status)
 	e.do(http.MethodPut, "/dags/etl/structure", fitAfterLoad)

@@ -14,21 +14,29 @@ import (
 	"github.com/loadaware/loadaware/api"
 )
 
-// dagTry is a successful try of a task of the DAG "etl".
+// dagTry is a try of a task of the DAG "etl".
 type dagTry struct {
 	task, run     string
 	mapIndex, try int
 	started       time.Time
 	seconds       float64
-	megabytes     float64
+	megabytes     float64 // 0: no peak was measured
+	isFailed      bool
 	features      string // JSON, without the braces
 }
 
 func (d *dagTry) report() string {
 	ended := d.started.Add(time.Duration(d.seconds * float64(time.Second)))
-	return fmt.Sprintf(`{"dag_id": "etl", "task_id": %q, "run_id": %q, "map_index": %d, "try_number": %d, "outcome": "success", "memory_max_bytes": %.0f, "features": {%s},
-		"requested": {"memory": "4Gi"}, "duration_seconds": %.3f, "started_at": %q, "ended_at": %q}`,
-		d.task, d.run, d.mapIndex, max(1, d.try), 1e6*d.megabytes, d.features, d.seconds, d.started.Format(time.RFC3339Nano), ended.Format(time.RFC3339Nano))
+	memory, outcome := "", "success"
+	if d.isFailed {
+		outcome = "failed"
+	}
+	if d.megabytes > 0 {
+		memory = fmt.Sprintf(`"memory_max_bytes": %.0f, "requested": {"memory": "4Gi"}, `, 1e6*d.megabytes)
+	}
+	return fmt.Sprintf(`{"dag_id": "etl", "task_id": %q, "run_id": %q, "map_index": %d, "try_number": %d, "outcome": %q, %s"features": {%s},
+		"duration_seconds": %.3f, "started_at": %q, "ended_at": %q}`,
+		d.task, d.run, d.mapIndex, max(1, d.try), outcome, memory, d.features, d.seconds, d.started.Format(time.RFC3339Nano), ended.Format(time.RFC3339Nano))
 }
 
 // reportTries reports tries. It stores the structure of the DAG "etl", if there is one: pairs of a task and the tasks upstream

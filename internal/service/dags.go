@@ -126,12 +126,13 @@ func (s *Service) Forecast(ctx context.Context, namespace, dag string, f sizing.
 }
 
 // prepareTask sets the run time and the memory of `t`, the task with index i, from its model and its past runs, and adds these
-// runs to `past`. If the run time of the task cannot be predicted, the task stays unknown. `f` holds the features of the
-// simulated run.
+// runs to `past`. If the run time of the task cannot be predicted, the task stays unknown, and `past` gets only the times of its
+// runs. `f` holds the features of the simulated run.
 func (s *Service) prepareTask(ctx context.Context, recent *recentRuns, f sizing.Features, t *forecast.Task, i int, past *pastOfDAG) {
 	own := knownFeatures(f, &recent.sample.Schema)
 	r := s.readForecast(ctx, recent, own)
 	if len(r.times) == 0 {
+		past.addUnknown(recent)
 		return
 	}
 	t.Quantile, t.Memory = forecast.Interpolate(r.times.Table(tablePoints)), r.memory
@@ -160,7 +161,7 @@ func knownFeatures(f sizing.Features, schema *sizing.Schema) (own sizing.Feature
 // taskForecast holds the values that a forecast reads from the model and the policy of a task.
 type taskForecast struct {
 	times  taskmodel.RunTimes // predicted for instances of the simulated run
-	past   taskmodel.RunTimes // of past instances, predicted by the current model
+	past   taskmodel.RunTimes // of past instances, predicted by the current model as if it had not learned their run (LearnedRunTimes)
 	ratios []float64          // of run times to the predictions before the runs, oldest first
 	// grants holds for each past run the mean memory of an instance in a draw from this run (simulatedInputs), in bytes; 0:
 	// unknown. If grants is nil, an instance has `memory` in every draw.
@@ -171,13 +172,13 @@ type taskForecast struct {
 // readForecast predicts the run times and the memory of a task with the features `own` of the simulated run. The
 // rows in `recent` were read before, so that it holds the lock of the task only for the predictions.
 func (s *Service) readForecast(ctx context.Context, recent *recentRuns, own sizing.Features) (r taskForecast) {
-	key, instances := recent.sample.Task, recent.features()
+	key, learned := recent.sample.Task, recent.learnedTries()
 	byRun, sample := recent.simulatedInputs(own)
 	task := s.models.Get(ctx, key)
 	task.RLockUpdated()
 	defer task.RUnlock()
 	alloc := s.allocatorOf(task, key.Namespace, s.cfg.Now())
-	r.times, r.past = alloc.model.RunTimes(sample), alloc.model.RunTimes(instances)
+	r.times, r.past = alloc.model.RunTimes(sample), alloc.model.LearnedRunTimes(learned)
 	if len(r.times) == 0 {
 		return r
 	}

@@ -15,12 +15,13 @@ type pastEnd struct{ expected, actual float64 }
 // forecast.MinCalibration runs are like the simulated run in these inputs (similarRuns), calibrate uses only these runs. It
 // also sets Ran, Counts, MedianScale and Memories of the tasks (setDraws).
 func (p *pastOfDAG) calibrate(tasks []forecast.Task) (c forecast.Calibration, err error) {
+	p.includeUnknown()
 	p.setFirst()
 	runs, err := p.complete(tasks)
 	if err != nil {
 		return c, err
 	}
-	unchanged := slices.DeleteFunc(slices.Clone(runs), p.isBeforeChange)
+	unchanged := slices.DeleteFunc(slices.Clone(runs), p.isIncomparable)
 	ends, isLong, err := compareEnds(tasks, unchanged)
 	if err != nil {
 		return c, err

@@ -13,9 +13,9 @@ import (
 const optimismBound = 2.58
 
 // optimism returns the factor by which the run times of new runs exceed those of learned runs, in multiples of the
-// predictions of the current model. The model knows the learned runs, so it predicts them better than new ones: dates may
-// explain a growth only in the past. The factor is the median ratio of the newest run times to the predictions before the
-// runs, divided by their median ratio to the predictions of the current model, at its present level
+// predictions of the current model (LearnedRunTimes). The model knows the learned runs, so it predicts them better than new
+// ones: dates may explain a growth only in the past. The factor is the median ratio of the newest run times to the predictions
+// before the runs, divided by their median ratio to the predictions of the current model, at its present level
 // (forecast.AtPresentLevel). It is 1 if the ratios do not clearly differ (sign test), for a mapped task, for a task without a
 // date, and with too few runs.
 func (r *recentRuns) optimism(f *taskForecast) float64 {

@@ -22,6 +22,10 @@ type pastOfDAG struct {
 
 	isTruncated []bool // by task: whether older tries were not read
 
+	unknown      map[string]*pastRun // by run id: the times of the tasks without a known run time
+	unknownSince time.Time           // the latest recentRuns.since of these tasks
+	now          time.Time
+
 	inputs sizing.Features // of the simulated run
 }
 
@@ -29,6 +33,7 @@ type pastOfDAG struct {
 type pastRun struct {
 	id         string
 	start, end time.Time
+	hasFailed  bool            // a try ended without success, or some tries of the run were not read
 	tasks      []pastTask      // by task; may be shorter than the list of tasks, so read it with the method task
 	inputs     sizing.Features // values of this run for the inputs that the simulated run sets; see addInputs
 }
@@ -37,6 +42,7 @@ type pastRun struct {
 // duration. The zero value is a task without a counted try.
 type pastTask struct {
 	succeeded bool    // a try with a known duration succeeded, and all tries of the run were read (TaskRun.IsPartial is false)
+	isTried   bool    // a try was read, counted or not
 	failed    bool    // a try ended without success, or some tries of the run were not read
 	expected  float64 // predicted median of the longest run time of an instance, in seconds
 	actual    float64 // longest run time of an instance, in seconds
@@ -68,8 +74,10 @@ func (p *pastOfDAG) addRuns(i int, recent *recentRuns, f *taskForecast) (instanc
 	partial := 1 // instances of the largest partial run
 	for k := range recent.runs {
 		r := &recent.runs[k]
-		t := p.run(r).task(i)
-		t.failed = r.HasFailed || r.IsPartial
+		run := p.run(r)
+		t := run.task(i)
+		t.isTried, t.failed = true, r.HasFailed || r.IsPartial
+		run.hasFailed = run.hasFailed || t.failed
 		of := predicted[:len(recent.instances[k])]
 		predicted = predicted[len(of):]
 		if r.IsPartial {
@@ -80,7 +88,7 @@ func (p *pastOfDAG) addRuns(i int, recent *recentRuns, f *taskForecast) (instanc
 		}
 		longest := slices.MaxFunc(of, func(a, b taskmodel.RunTime) int { return cmp.Compare(a.LogSeconds(), b.LogSeconds()) })
 		expected := taskmodel.RunTimes{longest}.LevelTable(2, medianOfLongest(r.Instances))
-		*t = pastTask{succeeded: true, failed: t.failed, expected: expected[1], actual: r.Longest.Seconds(), instances: r.Instances}
+		*t = pastTask{isTried: true, succeeded: true, failed: t.failed, expected: expected[1], actual: r.Longest.Seconds(), instances: r.Instances}
 		if f.grants != nil {
 			t.memory = f.grants[k]
 		}
@@ -94,19 +102,54 @@ func (p *pastOfDAG) addRuns(i int, recent *recentRuns, f *taskForecast) (instanc
 	return counts[len(counts)/2]
 }
 
+// addUnknown adds the past runs of a task without a known run time.
+func (p *pastOfDAG) addUnknown(recent *recentRuns) {
+	for k := range recent.runs {
+		r := &recent.runs[k]
+		run := runOf(p.unknown, r.RunID, r.Start)
+		run.extend(r.Start, r.End)
+		run.hasFailed = run.hasFailed || r.HasFailed || r.IsPartial
+	}
+	if recent.since.After(p.unknownSince) {
+		p.unknownSince = recent.since
+	}
+}
+
+// includeUnknown extends the runs by the tries of the tasks without a known run time, after all tasks were added. These tasks
+// take no time in the simulation, so only the ratios of the past ends contain the time before the first and after the last
+// task with a known run time. A run that has only tries of unknown tasks cannot be compared, and is not added.
+func (p *pastOfDAG) includeUnknown() {
+	for id, run := range p.runs {
+		if of := p.unknown[id]; of != nil {
+			run.extend(of.start, of.end)
+			run.hasFailed = run.hasFailed || of.hasFailed
+		}
+	}
+}
+
 func (p *pastOfDAG) run(r *store.TaskRun) *pastRun {
-	run := p.runs[r.RunID]
+	run := runOf(p.runs, r.RunID, r.Start)
+	run.extend(r.Start, r.End)
+	return run
+}
+
+// runOf returns the run with an id; it adds a run with this start if there is none.
+func runOf(runs map[string]*pastRun, id string, start time.Time) *pastRun {
+	run := runs[id]
 	if run == nil {
-		run = &pastRun{id: r.RunID, start: r.Start}
-		p.runs[r.RunID] = run
-	}
-	if r.Start.Before(run.start) {
-		run.start = r.Start
-	}
-	if r.End.After(run.end) {
-		run.end = r.End
+		run = &pastRun{id: id, start: start}
+		runs[id] = run
 	}
 	return run
+}
+
+func (r *pastRun) extend(start, end time.Time) {
+	if start.Before(r.start) {
+		r.start = start
+	}
+	if end.After(r.end) {
+		r.end = end
+	}
 }
 
 func (p *pastOfDAG) newestFirst() []*pastRun {
@@ -126,7 +169,11 @@ func (p *pastOfDAG) startOfNewest(n int) (start time.Time) {
 	return start
 }
 
-func (p *pastOfDAG) isBeforeChange(run *pastRun) bool { return !run.start.After(p.changed) }
+// isIncomparable reports whether the end of a run cannot be compared with an expected end: the structure of the DAG changed
+// later, or some tries of a task without a known run time may be unread.
+func (p *pastOfDAG) isIncomparable(run *pastRun) bool {
+	return !run.start.After(p.changed) || !run.start.After(p.unknownSince)
+}
 
 // setFirst sets `first`, after all tasks were added.
 func (p *pastOfDAG) setFirst() {
@@ -146,9 +193,28 @@ func (p *pastOfDAG) isAbsent(run *pastRun, i int) bool {
 	return !run.task(i).hasTry() && run.start.Before(p.first[i])
 }
 
+// longest returns the longest time from the start to the end of a run.
+func (p *pastOfDAG) longest() (longest time.Duration) {
+	for _, run := range p.runs {
+		longest = max(longest, run.end.Sub(run.start))
+	}
+	return longest
+}
+
+// overAfter is the time since the last end of a try after which a run is over (isOver), in multiples of pastOfDAG.longest.
+// A run in progress exceeds it only if one task takes twice as long as the longest run.
+const overAfter = 2
+
+// isOver reports whether a run without a failed try has ended, so that the tasks without a try will not run.
+func (p *pastOfDAG) isOver(run *pastRun, longest time.Duration) bool {
+	hasSucceeded := slices.ContainsFunc(run.tasks, func(t pastTask) bool { return t.succeeded })
+	return hasSucceeded && !run.hasFailed && p.now.Sub(run.end) > overAfter*longest
+}
+
 // complete returns the newest runs in which each task with a known run time succeeded or was skipped, in order of time. A run
-// skipped a task, such as one on a branch that was not taken, if the task has no counted try, a task downstream of it
-// succeeded, and the run started after p.since. A run may lack tasks that are newer than the run (isAbsent).
+// skipped a task, such as one on a branch that was not taken, if the run started after p.since, the task has no counted try,
+// and a task downstream of it succeeded. It also skipped a task without any try if it is over (isOver), such as the last task
+// of the DAG. A run may lack tasks that are newer than the run (isAbsent).
 func (p *pastOfDAG) complete(tasks []forecast.Task) ([]*pastRun, error) {
 	order, err := forecast.CheckStructure(tasks)
 	if err != nil {
@@ -159,11 +225,14 @@ func (p *pastOfDAG) complete(tasks []forecast.Task) ([]*pastRun, error) {
 		index[tasks[i].ID] = i
 	}
 	hasSuccessDownstream := make([]bool, len(tasks)) // whether a task downstream succeeded
+	longest := p.longest()
 	isComplete := func(run *pastRun) bool {
 		clear(hasSuccessDownstream)
+		isOver := p.isOver(run, longest)
 		for _, i := range slices.Backward(order) {
 			t := run.task(i)
-			isSkipped := !t.failed && hasSuccessDownstream[i] && run.start.After(p.since) || p.isAbsent(run, i)
+			isUnused := !t.failed && hasSuccessDownstream[i] || !t.isTried && isOver
+			isSkipped := isUnused && run.start.After(p.since) || p.isAbsent(run, i)
 			if p.known[i] && !t.succeeded && !isSkipped {
 				return false
 			}

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"math"
 	"slices"
 	"time"
 
@@ -29,9 +30,28 @@ type recentRuns struct {
 	since     time.Time           // see store.TaskRuns
 	differs   map[string]bool     // features that differ between instances of the same run
 	isSummary bool                // the store summarised the runs, so `instances` has only the longest instance of each run
+	rows      [][]int             // by run: for each of its instances the index in sample.Rows; nil if isSummary is set
 }
 
-func (r *recentRuns) features() []sizing.Features { return slices.Concat(r.instances...) }
+// learnedTries returns the instances of each run. In a summary the longest instance stands for its run. If no feature differs
+// between the instances of a run, the durations of the other instances with the features of the longest one are unknown.
+func (r *recentRuns) learnedTries() [][]taskmodel.LearnedTry {
+	runs := make([][]taskmodel.LearnedTry, len(r.runs))
+	for k, of := range r.instances {
+		for n, features := range of {
+			t := taskmodel.LearnedTry{Features: features, Seq: math.MaxInt64}
+			switch {
+			case !r.isSummary:
+				row := &r.sample.Rows[r.rows[k][n]]
+				t.Seq, t.Duration = row.Seq, row.Duration
+			case r.runs[k].Instances == 1 || len(r.differs) > 0:
+				t.Duration = r.runs[k].Longest
+			}
+			runs[k] = append(runs[k], t)
+		}
+	}
+	return runs
+}
 
 // pastReader prepares the tasks of a DAG for a simulation, and collects the past runs of the DAG.
 type pastReader struct {
@@ -47,7 +67,7 @@ type pastReader struct {
 // tries.
 func (s *Service) prepareTasks(ctx context.Context, namespace, dag string, f sizing.Features, tasks []forecast.Task) (*pastOfDAG, error) {
 	r := &pastReader{s, namespace, dag, f, tasks, pastOfDAG{
-		runs: map[string]*pastRun{}, known: make([]bool, len(tasks)), isTruncated: make([]bool, len(tasks)), instanceRunTime: make([]taskmodel.RunTime, len(tasks)), inputs: f,
+		runs: map[string]*pastRun{}, unknown: map[string]*pastRun{}, known: make([]bool, len(tasks)), isTruncated: make([]bool, len(tasks)), instanceRunTime: make([]taskmodel.RunTime, len(tasks)), inputs: f, now: s.cfg.Now(),
 	}}
 	for i := range tasks {
 		tasks[i].Quantile, tasks[i].Median = fixed(0), fixed(0)
@@ -145,6 +165,7 @@ func runsOfTries(h sizing.History) *recentRuns {
 			k = len(r.runs)
 			index[try.RunID] = k
 			r.runs, r.instances = append(r.runs, store.TaskRun{RunID: try.RunID, Start: try.At}), append(r.instances, nil)
+			r.rows = append(r.rows, nil)
 		}
 		run := &r.runs[k]
 		if try.Outcome != sizing.Success {
@@ -167,7 +188,7 @@ func runsOfTries(h sizing.History) *recentRuns {
 		if try.At.After(run.End) {
 			run.End = try.At
 		}
-		r.instances[k] = append(r.instances[k], h.Schema.Features(try.Features))
+		r.instances[k], r.rows[k] = append(r.instances[k], h.Schema.Features(try.Features)), append(r.rows[k], i)
 	}
 	r.differs = r.differingFeatures()
 	return r

@@ -246,6 +246,17 @@ func (l *runTimeLevel) align(h *sizing.History) func(i int, seconds float64) flo
 	}
 }
 
+// shift returns the seconds at the newest level for the seconds of the row `seq`.
+func (l *runTimeLevel) shift(seq int64, seconds float64) float64 {
+	change := 0.0
+	for _, c := range l.Changes {
+		if seq < c.Seq {
+			change += c.Log
+		}
+	}
+	return shiftSeconds(seconds, change)
+}
+
 // shiftSeconds adds a number to log1p of a run time. 0 is an unknown run time and stays.
 func shiftSeconds(seconds, change float64) float64 {
 	if change == 0 || seconds == 0 {

@@ -32,7 +32,8 @@ class DagForecast:
         memory_peak_p95_bytes (int): Memory quota that suffices for 95 % of the runs.
         tasks (list[DagTaskForecast]):
         footprint (list[DagFootprint]): Granted memory at equally spaced times.
-        unknown_tasks (list[str]): Tasks without a known run time; they count with a run time of 0.
+        unknown_tasks (list[str]): Tasks without a known run time; they count with a run time of 0. If past runs correct
+            `median_seconds` and `p95_seconds`, these two include the reported durations of such tasks.
     """
 
     namespace: str

@@ -84,7 +84,8 @@ def sync_detailed(
     `GET /predict`; a task whose past runs have none of these features is assumed to run like its newest
     runs. Tasks start as soon as their upstream tasks
     have ended. Past runs of the DAG correct `median_seconds` and `p95_seconds` for delays that its
-    tasks have in common and for waiting times, and show which tasks a run skips.
+    tasks have in common, for waiting times and for tasks without a known run time, and show which tasks
+    a run skips.
 
     Args:
         dag_id (str): Id of the DAG. A caller that writes the path itself must percent-encode it.
@@ -128,7 +129,8 @@ def sync(
     `GET /predict`; a task whose past runs have none of these features is assumed to run like its newest
     runs. Tasks start as soon as their upstream tasks
     have ended. Past runs of the DAG correct `median_seconds` and `p95_seconds` for delays that its
-    tasks have in common and for waiting times, and show which tasks a run skips.
+    tasks have in common, for waiting times and for tasks without a known run time, and show which tasks
+    a run skips.
 
     Args:
         dag_id (str): Id of the DAG. A caller that writes the path itself must percent-encode it.
@@ -167,7 +169,8 @@ async def asyncio_detailed(
     `GET /predict`; a task whose past runs have none of these features is assumed to run like its newest
     runs. Tasks start as soon as their upstream tasks
     have ended. Past runs of the DAG correct `median_seconds` and `p95_seconds` for delays that its
-    tasks have in common and for waiting times, and show which tasks a run skips.
+    tasks have in common, for waiting times and for tasks without a known run time, and show which tasks
+    a run skips.
 
     Args:
         dag_id (str): Id of the DAG. A caller that writes the path itself must percent-encode it.
@@ -209,7 +212,8 @@ async def asyncio(
     `GET /predict`; a task whose past runs have none of these features is assumed to run like its newest
     runs. Tasks start as soon as their upstream tasks
     have ended. Past runs of the DAG correct `median_seconds` and `p95_seconds` for delays that its
-    tasks have in common and for waiting times, and show which tasks a run skips.
+    tasks have in common, for waiting times and for tasks without a known run time, and show which tasks
+    a run skips.
 
     Args:
         dag_id (str): Id of the DAG. A caller that writes the path itself must percent-encode it.
