@@ -45,8 +45,7 @@ func (x *Experts) selectExperts(target float64, picks []Pick) []Pick {
 
 // allowedKillRate returns the kill rate up to which experts are selected. AdaptiveTarget corrects this rate, so that the
 // kill rate of the answers approaches Config.AimedShare of the target. A short history gets an
-// allowance for chance: with Config.ChanceRows = 30, the rate is doubled at 30 rows and one
-// percent higher at 3,000 rows. With the default target of 0.015, this is about half a kill in all.
+// allowance for chance: with Config.ChanceRows = 60, the rate is doubled at 60 rows and one percent higher at 6,000 rows.
 func (x *Experts) allowedKillRate(target float64) float64 {
 	chance := 1 + x.config.ChanceRows/float64(max(x.independentRows(), 1))
 	return target * chance * x.AdaptiveTarget.Alpha / x.config.Target

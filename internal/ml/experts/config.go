@@ -51,7 +51,7 @@ type Config struct {
 // Default returns the constants with the best measured result. target is Config.Target.
 func Default(target float64) Config {
 	return Config{
-		Target: target, KillPrice: 1, BurnInRows: 8, ChanceRows: 30, WindowRows: 500, StoredRows: 2000, NearRows: 100, NominalPriorRows: 60, Decay: 0.9995, CostPreference: 20, KillRateSlack: 2,
+		Target: target, KillPrice: 1, BurnInRows: 8, ChanceRows: 60, WindowRows: 500, StoredRows: 2000, NearRows: 100, NominalPriorRows: 60, Decay: 0.9995, CostPreference: 20, KillRateSlack: 2,
 		ColdStartRows: 32, ColdStartPrice: 8, BlendRows: 256, Reach: 1, FirstReach: 5, Step: 0.001, StepRows: 1000, AimedShare: 0.93, ChangeDiscount: 0.3, RungRiskShare: 0.12, MinStep: 1.3, PriorRows: 4, PriorDeviation: 0.3,
 	}
 }

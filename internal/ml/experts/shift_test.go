@@ -174,9 +174,9 @@ func TestTheAllowanceAimsSlightlyBelowTheTarget(t *testing.T) {
 
 func TestShortHistoriesGetAnAllowanceForChance(t *testing.T) {
 	x := New(Default(0.015))
-	x.LearnedRows = 30
-	assert.InDelta(t, 0.03, x.allowedKillRate(0.015), 1e-12, "at 30 rows the allowed kill rate is doubled, because half a kill in thirty rows may be chance")
-	x.LearnedRows = 3000
+	x.LearnedRows = 60
+	assert.InDelta(t, 0.03, x.allowedKillRate(0.015), 1e-12, "at 60 rows the allowed kill rate is doubled, because one kill in sixty rows may be chance")
+	x.LearnedRows = 6000
 	assert.InDelta(t, 0.01515, x.allowedKillRate(0.015), 1e-12)
 }
 
