@@ -45,7 +45,7 @@ func twoDAGs(n int) []Row {
 }
 
 func TestATaskIsComparedWithTheTasksOfItsDAGFirst(t *testing.T) {
-	for _, tasks := range []int{14, 30} { // sized by the ratios of peak to request in the DAG, and by its trees
+	for _, tasks := range []int{14, 30} { // 14 tasks are too few for trees (MinTasks), so the ratios of peak to request in the DAG size the task; with 30 tasks, its trees do
 		rows := twoDAGs(tasks)
 		unseen := measured(1000, 8e9, rand.New(rand.NewPCG(8, 3)))
 		l := NewLearner()
@@ -129,7 +129,8 @@ func TestRequestAboveThoseOfTheNamespaceIsComparedWithItsDAG(t *testing.T) {
 	assert.Greater(t, a.Limit, sizing.Bytes(80e9))
 }
 
-// The namespace answers first for a DAG that is like the others. A request above all others leaves the answer to the DAG.
+// The namespace answers first for a DAG that is like the others. If a
+// request is more than maxRequestRatio times the largest learned one, the DAG answers first.
 func TestAnswerNamesTheTasksOfTheModelThatAnswered(t *testing.T) {
 	m := Fit(similarTaskRows(64, rand.New(rand.NewPCG(0, 5))))
 	for dag := range 8 {

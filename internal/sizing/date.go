@@ -6,8 +6,8 @@ import (
 )
 
 // parseDate reads a date or a time. A date usually begins with its year: 2020-01-03, 2020/01/03 or, from 1970 to 2099,
-// 20200103. A time may end after any of its parts, and has all its colons or none: 2020-01-03 02:15,
-// 2020-01-03T02:15:00.123Z, 2020-01-03 02:15:00+00:00, 20200103T021500+0000. A time without an offset is UTC. A name of a zone
+// 20200103. A time may end after its minute, its second or a fraction of the second, and after a T also after its hour. It has
+// all its colons or none: 2020-01-03 02:15, 2020-01-03T02:15:00.123Z, 2020-01-03 02:15:00+00:00, 20200103T021500+0000. A time without an offset is UTC. A name of a zone
 // is read and ignored: 2020-01-03T02:15+01:00[Europe/Berlin]. With dots and a year from 1970 to 2099, the day comes first:
 // 03.01.2020. Other dates that begin with a day or a month are ambiguous.
 //
@@ -72,7 +72,7 @@ func (d *dateReader) time(isCompact bool) (clock, offset time.Duration) {
 	if colon := d.accept(":"); colon != "" || d.hasDigit() {
 		hasMinute = true
 		clock += time.Duration(d.twoDigitsBelow(60)) * time.Minute
-		if second := d.accept(":"); second != "" || colon == "" && d.hasDigit() {
+		if colon != "" && d.accept(":") != "" || colon == "" && d.hasDigit() {
 			hasSecond = true
 			clock += time.Duration(d.twoDigitsBelow(60)) * time.Second
 			if d.accept(".,") != "" {

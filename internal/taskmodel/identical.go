@@ -54,7 +54,7 @@ func (m *models) addToGroups(r *row) {
 }
 
 // add adds a row to the group of a key. `seen` is models.Clock at this row. Newest and Older get the measured peak of a low
-// outlier (winsorise.go), but any number of successive low outliers leaves the result of largestPeak unchanged. Mean and
+// outlier (winsorise.go), but any number of successive low outliers never lowers the result of largestPeak. Mean and
 // Recent get its raised peak until the features explain the measured one (see group.explains).
 func (gs *groups) add(key uint64, r *row, seen int) {
 	g := gs.find(key, new(group))

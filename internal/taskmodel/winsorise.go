@@ -10,7 +10,7 @@ import (
 // A run far below its prediction, such as a run with empty input, is a low outlier. Low outliers are common and say little
 // about the next run. The models therefore learn such a run as if its peak were at the threshold of low outliers (winsorising:
 // Huber 1964), with less weight. There is no threshold while there are few residuals, and none after a recent fall of the peaks
-// (see LowOutlierBound). Each training compares the runs with the current models, so that the models learn low peaks fully once
+// (see LowOutlierBound). Each fit compares the runs with the current models, so that the models learn low peaks fully once
 // the features explain them. Runs far above their prediction are not changed, because a kill costs more than waste.
 //
 // The groups of identical runs list the measured peaks, and use them in their means once enough runs agree (see groups.add).
@@ -141,8 +141,9 @@ func nearerZero(old, newer float64) float64 {
 	return max(old, min(0, newer))
 }
 
-// moveResiduals replaces, after a recent fall of the peaks, the experts' residuals by those of the fitted models, because
-// the fit has moved the models towards the new peaks.
+// moveResiduals lowers, after a recent fall of the peaks, the predictions in the experts' residual store towards those of the
+// fitted models (see Experts.MoveResiduals), and updates m.OutOfSample, because the fit has moved the models towards the new
+// peaks.
 func (m *Model) moveResiduals(fitted *models, rows []row) {
 	if m.Models == nil || fitted.ridges == nil || !m.Experts.RecentlyFell() {
 		return

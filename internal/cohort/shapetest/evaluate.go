@@ -49,8 +49,9 @@ type evaluation struct {
 	kinds      []int // most frequent kind of the tasks of each shape; −1: no task
 }
 
-// Evaluate learns from the first 80 % of the runs of a history, and predicts the shapes of the tasks of
-// the other runs and of new tasks.
+// Evaluate learns the shapes, the classifier and the run times from the first 80 % of the runs of a history. It predicts the
+// shape for each of the other runs, before the model of its task learns this run, and rates the shapes and quantiles for new
+// tasks.
 func Evaluate(c Config) (*Result, error) {
 	rng := rand.New(rand.NewPCG(c.Seed, 31))
 	runs := history(&c, rng)

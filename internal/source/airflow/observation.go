@@ -43,7 +43,8 @@ func (i *Instance) Observation(namespace string, features sizing.Features) (o si
 	return o, ""
 }
 
-// duration returns how long the try ran, rounded to microseconds, the precision of the store. It returns 0 if this is unknown.
+// duration returns how long the try ran, rounded to microseconds, the precision of the store. It returns 0 if this is unknown
+// or longer than sizing.MaxDuration.
 func (i *Instance) duration() time.Duration {
 	if i.Seconds <= 0 || i.Seconds > sizing.MaxDuration.Seconds() {
 		return 0

@@ -108,7 +108,7 @@ func testCampaignClaims(t *testing.T, open func(*testing.T) store.Store) {
 		require.NoError(t, err)
 		require.Equal(t, "budget of 2 GB·h is used up: 2", claimed.Campaign.Stopped)
 	})
-	t.Run("a run that was given back keeps its place in the budget of runs", func(t *testing.T) {
+	t.Run("a run that a trigger returned without starting its DAG run keeps its place in the budget of runs", func(t *testing.T) {
 		c := newCampaign(t, st, "given back", campaign.Budget{Runs: 1})
 		register(t, st, c.ID, 2)
 		for range 2 {

@@ -120,7 +120,7 @@ class Script:
 
     @classmethod
     def from_json(cls, text: str) -> Script:
-        """Parse a script. Missing and empty fields have their defaults."""
+        """Parse a script. A missing field, null and "" mean the default."""
         fields: Json = json.loads(text)
         given: Json = {name: value for name, value in fields.items() if value not in (None, "")}
         for name in ("fails", "fails_when_short"):
