@@ -12,10 +12,11 @@ import (
 
 // The bounds and intervals of a Learner.
 const (
-	RowsPerTask = 20     // largest number of rows of a task that are used: the newest
-	MaxRows     = 10_000 // largest number of rows that a training reads
-	MinTasks    = 15     // smallest number of tasks with a success for trees, and of successes for a model without trees
-	RefitGrowth = 0.1    // share by which the number of successes or of kills grows between two fits, see isFitDue; a smaller share costs more fits
+	RowsPerTask  = 20     // largest number of rows of a task that are used: the newest
+	MaxRows      = 10_000 // largest number of rows that a training reads
+	MinTasks     = 15     // smallest number of tasks with a success for trees
+	MinSuccesses = 15     // smallest number of successes for a model without trees
+	RefitGrowth  = 0.1    // share by which the number of successes or of kills grows between two fits, see isFitDue; a smaller share costs more fits
 
 	maxTasks        = 4000 // largest number of tasks that are used: the newest
 	folds           = 8    // of the cross-validation
@@ -172,7 +173,7 @@ func (l *Learner) Add(r Row) {
 	switch {
 	case l.isFitDue():
 		l.fit()
-	case !l.hasTrees() && len(l.order) >= minRatioTasks && l.runs >= MinTasks:
+	case !l.hasTrees() && len(l.order) >= minRatioTasks && l.runs >= MinSuccesses:
 		l.current = (&Model{}).withErrors(nil, l)
 	}
 	if l.dags != nil {

@@ -2,10 +2,10 @@ package sizing
 
 import "time"
 
-// Receipt is the stored record of one answer. A new field of the answer belongs in Allocation, and so does what only the model
-// or its pool knows when it answers, such as Guard. A field that is known when the receipt is added belongs here. Package
-// postgres must store fields of both kinds: body.go encodes them as JSON; compact.go encodes and compactread.go decodes the
-// compact form.
+// Receipt is the stored record of one answer. What the caller sends belongs in Ask. A new field of the answer belongs in
+// Allocation, and so does what only the model or its pool knows when it answers, such as Guard. A field that is known when the
+// receipt is added belongs here. Package postgres must store fields of both kinds: body.go encodes them as JSON; compact.go
+// encodes and compactread.go decodes the compact form.
 type Receipt struct {
 	Ask        Ask
 	Allocation Allocation

@@ -41,7 +41,7 @@ func (c *durationLevels) start() {
 	}
 }
 
-// OutlierRatio is the multiple of the median run time above which a run is an outlier.
+// OutlierRatio is the multiple of the median run time above which a run is an outlier, and a stopped try has probably hung.
 const OutlierRatio = 3
 
 // Ratios returns the newest ratios of the task's run times to the predictions made before the runs,

@@ -143,12 +143,12 @@ func (t *Trainer) storedProfiles(ctx context.Context, namespace string) (*usagep
 	return t.decodeProfiles(ctx, &stored), nil
 }
 
-// isCohortDue returns false if a training can use fewer than cohort.MinTasks reports. Otherwise the cohort is due if it has
+// isCohortDue returns false if a training can use fewer than cohort.MinSuccesses reports. Otherwise the cohort is due if it has
 // another format, if new usage profiles were found, or if the number of usable reports or of usable kills has grown by more
 // than the share cohort.RefitGrowth since the last training. If there are few kills, one more kill is enough.
 func isCohortDue(age *store.CohortAge) bool {
 	switch {
-	case age.UsedRuns < cohort.MinTasks:
+	case age.UsedRuns < cohort.MinSuccesses:
 		return false
 	case age.Format != cohort.Format || age.HasNewProfiles:
 		return true

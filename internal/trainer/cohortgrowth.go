@@ -79,8 +79,8 @@ func (c *cohortGrowth) set(namespace string, age *store.CohortAge, now time.Time
 	if c.namespaces == nil {
 		c.namespaces = map[string]*growth{}
 	}
-	g := &growth{dueRuns: cohort.MinTasks - age.UsedRuns, dueKills: math.MaxInt, readAt: now}
-	if age.UsedRuns >= cohort.MinTasks {
+	g := &growth{dueRuns: cohort.MinSuccesses - age.UsedRuns, dueKills: math.MaxInt, readAt: now}
+	if age.UsedRuns >= cohort.MinSuccesses {
 		missing := func(now, learned int) int { return int(float64(learned)*(1+cohort.RefitGrowth)) + 1 - now }
 		g.dueRuns, g.dueKills = missing(age.UsedRuns, age.LearnedRuns), missing(age.UsedKills, age.LearnedKills)
 	}

@@ -37,7 +37,7 @@ func TestTheAgeOfACohortIsReadWhenTheCohortMayBeDue(t *testing.T) {
 	assert.False(t, c.isTooEarly("emea", now.Add(cohortAgeTTL)), "the numbers must be read again after cohortAgeTTL, because other replicas train, too")
 	assert.False(t, c.isTooEarly("apac", now), "the age of another namespace was not read yet")
 	c.set("emea", &store.CohortAge{UsedRuns: 3}, now)
-	trained(cohort.MinTasks-4, 0)
+	trained(cohort.MinSuccesses-4, 0)
 	assert.True(t, c.isTooEarly("emea", now))
 	trained(1, 0)
 	assert.False(t, c.isTooEarly("emea", now))
